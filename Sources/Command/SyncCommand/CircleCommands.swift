@@ -26,6 +26,7 @@ extension SyncCall {
             let (founded, beginning) = try syncing(found(founder, address))
             try syncing(founded.publish(in: chosen.remote))
             try syncing(founder.keepSecrets(in: store, passcode))
+            context.warnOfLockedPrograms(store)
             try syncing(keepingPassword(of: chosen, keychain.found(beginning)))
             try syncing(reportFirstRound(chosen.remote))
         }
@@ -80,6 +81,7 @@ extension SyncCall {
                 keychain.move(beginning) { () throws(KeychainFailure) in
                     try founder.keepSecrets(in: store, passcode)
                 })
+            context.warnOfLockedPrograms(store)
             forgetMove(of: notes.circle.circle)
             try syncing(reportFirstRound(remote))
         }
@@ -215,6 +217,7 @@ extension SyncCall {
         let note = CircleNote(circle, newcomer.member.id, isFounder: false)
         try withLock { () throws(CLIError) in
             try syncing(newcomer.keepSecrets(in: store, passcode))
+            context.warnOfLockedPrograms(store)
             let beginning = CircleBeginning(note, roster, address, names)
             try syncing(keepingPassword(of: chosen, keychain.join(beginning)))
             let session = try syncing(session(in: remote))

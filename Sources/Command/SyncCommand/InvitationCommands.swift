@@ -122,6 +122,7 @@ extension SyncCall {
             try syncing(joiner.send(InvitationRequest(newcomer.member, name: ownName)))
             try compareWords(&joiner, limit)
             try syncing(newcomer.keepSecrets(in: store, passcode))
+            context.warnOfLockedPrograms(store)
             try syncing(joiner.answer(isSame: true))
             let roster = try awaitAdmission(newcomer.member.id, offer, joiner, remote, limit)
             var names = try syncing(namesOfOthers(roster, offer, joiner))

@@ -11,6 +11,7 @@ import tempfile
 import time
 
 from kills import CHANGING, OTHER, spread
+from sandboxes import Keys
 from support import AGENT, CRASH_TEST, EVERY_USER, Agent, Skip, expect, need, scenario
 
 KEYRING = ("add_key", "keyctl")
@@ -222,6 +223,8 @@ def verify(world, change, expected=None):
         agent.do("set written later")
     expect(tidy(agent.do("state")), which, agent.do("state"))
     check_files(world, change, which)
+    if passcode == "-" and not change.needs_tpm:
+        expect(not Keys.of(identifier(world)), which, "keys in the kernel without a passcode")
     passcode = change_again(world, agent, passcode, which, allowed)
     if change.needs_tpm:
         # The command uses only the TPM of the machine.
@@ -247,6 +250,11 @@ def change_again(world, agent, passcode, which, allowed):
     readable = set(agent.do("readable three" if passcode != "-" else "readable").split())
     expect(readable == allowed, which, "after a second change:", readable)
     return "three" if passcode != "-" else "-"
+
+
+def identifier(world):
+    """Returns the id of the keychain, in the digits of the names of its keys."""
+    return json.loads(world.run("status", "--json", env=world.variables).out)["keychainID"]
 
 
 def epoch(agent):
@@ -295,7 +303,7 @@ def tidy(state):
 
 def check_files(world, change, which):
     """Checks that there is no other device key and no marker."""
-    names = {name for name in world.names() if name.startswith(("device/", "erase", "keys."))}
+    names = {name for name in world.names() if name.startswith(("device/", "erase"))}
     expect(names <= {"device/device.key"}, "left over:", names)
     if "bind" not in change.line and not change.needs_tpm:
         expect(names == {"device/device.key"}, "no device key")
@@ -373,6 +381,26 @@ def changes_while_locked(world):
     made = re.findall(r'add_key\("user", "valet:2:[0-9a-f]+:(\w):', calls)
     # Keys are added once for the recovery key and once for the new keys.
     expect(made == ["f", "f"], "keys that were made:", made)
+    close(agent, "one")
+
+
+@scenario(users=EVERY_USER)
+def unpublished(world):
+    """A kill between the commit of new keys and their publication leaves the keychain locked, and
+    one unlock repairs it."""
+    change = CHANGES["rotating_with_passcode"]
+    prepare(world, change)
+    first = next(call for call in steps(world, change) if call[0] == "add_key")
+    outcome = attempt(world, change, "-o", "/dev/null", "-e", "trace=add_key", "-e",
+                      f"inject=add_key:signal=KILL:when={first[1]}")
+    expect(outcome.code != 0, "it was not killed:", outcome)
+    agent = Agent(world, world.variables)
+    state = agent.do("state")
+    expect(state.startswith(f"beforeFirstUnlock epoch={world.first_epoch + 1} "), state)
+    agent.do("unlock one")
+    expect(set(agent.do("readable one").split()) == ALL, "not readable")
+    expect(len(Keys.of(identifier(world))) == 2, "keys in the kernel:", Keys.of(identifier(world)))
+    expect(tidy(agent.do("state")), agent.do("state"))
     close(agent, "one")
 
 

@@ -106,7 +106,7 @@ import ValetTPM
         #expect(isWhole())
         let id = try #require(try store.keychain.status().keychainID)
         let isShared = try store.tryOnKeys("test") { keys in
-            try keys.header().sharedLockState.isShared
+            try keys.header().openedKeys.isShared
         }
         bound.swtpm.kill()
         store.close()

@@ -124,7 +124,7 @@ private final class LockableStore {
         let lockable = try LockableStore()
         let header = try lockable.header()
         try body(lockable.store)
-        switch header.sharedLockState.current(expecting: header.mark) {
+        switch header.openedKeys.current(expecting: header.mark) {
         case .beforeFirstUnlock: return false
         case .unlocked, .locked, .unknown: return true
         }

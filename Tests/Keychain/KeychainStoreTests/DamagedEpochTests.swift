@@ -43,7 +43,7 @@ import ValetSystem
     }
 
     private func make(_ change: Change, skipping: Bool = false) throws -> KeyChangeOutcome {
-        let options = EpochOptions(skippingDamaged: skipping)
+        let options = KeyChangeOptions(skippingDamaged: skipping)
         switch change {
         case .setting: return try epochs.store.keychain.setPasscode(first.get(), options)
         case .changing:
@@ -151,9 +151,9 @@ import ValetSystem
         #expect(try epochs.store.keychain.rotateKeys(first.get()).setAsideCount == 0)
         try epochs.keychain.tamper(Self.damages[2], item.parameter)
         #expect(epochs.code { try epochs.store.keychain.rotateKeys(first.get()) } == .damaged)
+        let options = KeyChangeOptions(skippingDamaged: true)
         #expect(
-            try epochs.store.keychain.rotateKeys(first.get(), EpochOptions(skippingDamaged: true))
-                .setAsideCount == 1)
+            try epochs.store.keychain.rotateKeys(first.get(), options).setAsideCount == 1)
     }
 
     @Test(arguments: [true, false])

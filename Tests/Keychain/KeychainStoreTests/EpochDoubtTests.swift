@@ -37,12 +37,13 @@ import ValetSystem
         let header = try keys.header()
         let plan = try keys.plan(
             header, .protector(keys.protector(of: header, passcode)),
-            to: NextEpoch(passcode: passcode, stretching: .lowest))
+            to: KeyChangeRequest(passcode: passcode, stretching: .lowest),
+            since: keys.moment(of: header))
         let new = try plan.successor(of: header)
         return Published(
             before: header.published(try plan.open(header).0),
             after: new.published(try new.unlock(with: plan.protector)),
-            lockState: header.sharedLockState)
+            lockState: header.openedKeys)
     }
 
     /// Lets readers in while `publish` has been done under the lock, and `undo` has not.

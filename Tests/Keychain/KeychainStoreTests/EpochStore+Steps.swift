@@ -60,10 +60,9 @@ extension EpochStore {
     /// Erases the former keys, as a write does.
     func eraseFormerKeys() throws {
         try store.tryOnKeys(Self.operation) { keys in
-            let pool = keys.keychain.pool
-            let held = try pool.lock.acquire(before: keys.deadline)
-            try OldKeyErasure(keys.keychain).erase(pool.writer(keys.deadline))
-            _ = consume held
+            if let failure = OldKeyErasure(keys.keychain).eraseAfterChange(keys.deadline) {
+                throw failure
+            }
         }
     }
 

@@ -294,7 +294,7 @@ private struct History {
         try history.set("1", "2")
         try history.keychain.tamper("UPDATE former SET names = zeroblob(72)")
         #expect(history.epochs.code { try history.store.keychain.rotateKeys(nil) } == .damaged)
-        let options = EpochOptions(skippingDamaged: true)
+        let options = KeyChangeOptions(skippingDamaged: true)
         #expect(try history.store.keychain.rotateKeys(nil, options).setAsideCount == 1)
         #expect(try history.store.keychain.status().quarantinedRowCount == 1)
         #expect(history.keychain.damage() == [])

@@ -59,26 +59,22 @@ private struct Locked {
     /// The reading of this process, as it is for the keychain of now.
     func reading() throws -> LockStatus {
         try store.tryOnKeys("look") { keys in
-            try keys.header().lockStatus
+            let header = try keys.header()
+            return header.openedKeys.current(expecting: header.mark)
         }
     }
 
-    /// Begins a change that is put back, with `body` in between.
-    func putBack(_ body: (LockStateStore) throws -> Void) throws {
-        let passcode = passcode
+    /// Makes a change of keys that fails before its commit, with `body` in between.
+    func fail(_ body: () throws -> Void) throws {
         try store.tryOnKeys("test") { keys in
             let header = try keys.header()
-            let opener = try keys.protector(of: header, passcode)
-            let next = NextEpoch(passcode: passcode, stretching: .lowest)
-            let plan = try keys.plan(header, .protector(opener), to: next)
-            let held = try keys.keychain.pool.lock.acquire(before: Deadline(after: .seconds(5)))
-            let new = try plan.successor(of: header)
-            let before = header.lockStatus
-            try keys.publish(
-                new, new.unlock(with: plan.protector), of: header, plan)
-            try body(#require(header.lockState))
-            try header.putBack(before)
-            _ = consume held
+            let refusal = #expect(throws: KeychainFailure.self) {
+                _ = try keys.replaceKeys(of: header) { (_) throws(KeychainFailure) in
+                    do { try body() } catch { Issue.record("\(error)") }
+                    throw KeychainFailure(.diskFull, during: "test")
+                }
+            }
+            #expect(refusal?.code == .diskFull)
         }
     }
 }
@@ -143,7 +139,7 @@ private struct Locked {
     @Test func `New keys are completed although the keychain is locked during the change`() throws {
         try epochs.addBatches(3)
         var count = 0
-        let options = EpochOptions { _, _ in
+        let options = KeyChangeOptions { _, _ in
             count += 1
             if count == 1 { #expect(throws: Never.self) { try store.keychain.lock() } }
             if count == 2 { #expect(throws: Never.self) { try store.keychain.lock(all: true) } }
@@ -180,7 +176,7 @@ private struct Locked {
     }
 
     @Test func `New keys that fail leave an unlocked keychain unlocked within its limits`() throws {
-        try locked.putBack { _ in }
+        try locked.fail {}
         #expect(try epochs.state() == .unlocked)
         #expect(try locked.store.keychain.status().autoLock == .seconds(1_800))
         #expect(epochs.readable(of: Locked.names) == Set(Locked.names))
@@ -188,13 +184,13 @@ private struct Locked {
 
     @Test func `New keys that fail leave a locked keychain locked with what was open`() throws {
         try locked.store.keychain.lock()
-        try locked.putBack { _ in }
+        try locked.fail {}
         #expect(try epochs.state() == .locked)
         #expect(epochs.readable(of: Locked.names) == Set(Locked.open))
     }
 
     @Test func `New keys that fail do not undo a lock during the change`() throws {
-        try locked.putBack { try $0.lock(all: false) }
+        try locked.fail { try locked.store.keychain.lock() }
         #expect(try epochs.state() == .locked)
         #expect(epochs.readable(of: Locked.names) == Set(Locked.open))
     }
@@ -203,7 +199,7 @@ private struct Locked {
     func `New keys that fail do not undo a full lock during the change`(_ wasUnlocked: Bool) throws
     {
         if !wasUnlocked { try locked.store.keychain.lock() }
-        try locked.putBack { try $0.lock(all: true) }
+        try locked.fail { try locked.store.keychain.lock(all: true) }
         #expect(try epochs.state() == .beforeFirstUnlock)
         #expect(try locked.reading().keys == nil)
     }

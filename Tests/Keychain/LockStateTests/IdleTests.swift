@@ -102,6 +102,12 @@ extension IdleSample {
     }
 
     var numbers: [UInt64]? { store.unlockPeriod?.numbers }
+
+    /// Puts the keys of epoch 2 in the place of those of epoch 1.
+    func replaceKeys(unlockingSince moment: LockMoment? = nil) throws {
+        try store.replaceKeys(
+            of: samples.mark(1), by: samples.epoch(2), unlockingSince: moment)
+    }
 }
 
 private func expectRenewal(_ sample: some IdleSample) throws {
@@ -145,7 +151,7 @@ private func expectEnd(_ sample: some IdleSample) throws {
 private func expectKeptByAnotherEpoch(_ sample: some IdleSample) throws {
     try sample.publish(1, for: 5_000, idle: 1_000)
     sample.clock.advance(by: 500)
-    try sample.store.replaceKeys(with: sample.samples.epoch(2))
+    try sample.replaceKeys()
     #expect(sample.isUnlocked(nil, 2))
     #expect(sample.numbers == [2_000, 1_000, 6_000])
     #expect(try sample.use(of: 2))

@@ -208,23 +208,21 @@ extension Kernel {
             sample.clock.advance(by: 700)
             try sample.store.lock(all: false)
             try sample.store.renew()
-            let error = #expect(throws: KeychainFailure.self) {
-                try sample.store.replaceKeys(with: sample.samples.epoch(2))
-            }
-            #expect(error?.code == .notUnlocked)
             // Even who found the key before the lock cannot bring it back.
             let late = #expect(throws: KeychainFailure.self) {
                 try KernelKeyring.update(key, payload: [UInt8(1)].span)
             }
             #expect(late != nil)
             #expect(try sample.read() == "locked 1\(KernelSample.first) notUnlocked")
+            try sample.replaceKeys()
+            #expect(try sample.read(nil, 2) == "locked 2\(KernelSample.first) notUnlocked")
         }
 
         @Test func `Keys in the kernel give way to those of another epoch while unlocked`() throws {
             let other = sample.fresh()
             try sample.publish(1, for: 100)
             #expect(try sample.read(other) == "unlocked 1\(KernelSample.all)")
-            try sample.store.replaceKeys(with: sample.samples.epoch(2))
+            try sample.replaceKeys()
             #expect(try sample.read(sample.fresh(), 2) == "unlocked 2\(KernelSample.all)")
             #expect(try sample.read(sample.fresh(), 1) == "before otherEpoch")
             sample.clock.advance(by: 100)
@@ -237,7 +235,7 @@ extension Kernel {
             try sample.publish()
             let other = sample.fresh()
             try sample.store.lock(all: false)
-            try sample.store.replaceFirstUnlockKeys(with: sample.samples.epoch(2))
+            try sample.replaceKeys()
             for store in [sample.store, other, sample.fresh()] {
                 #expect(
                     try sample.read(store, 2) == "locked 2\(KernelSample.first) notUnlocked")
@@ -253,11 +251,10 @@ extension Kernel {
         {
             try sample.publish()
             try sample.store.lock(all: true)
-            let error = #expect(throws: KeychainFailure.self) {
-                try sample.store.replaceFirstUnlockKeys(with: sample.samples.epoch(2))
-            }
-            #expect(error?.code == .notUnlocked)
+            try sample.replaceKeys()
+            #expect(sample.store.reasonOthersAreLocked == nil)
             #expect(try sample.read(nil, 2) == "before notUnlocked")
+            #expect(try sample.read() == "before notUnlocked")
         }
 
         @Test func `Replaced keys are revoked, and no process takes that for a lock`() throws {
@@ -300,8 +297,8 @@ extension Kernel {
         {
             try sample.publish()
             #expect(try sample.read() == "unlocked 1\(KernelSample.all)")
-            let page = try #require(try sample.store.shared.page.changeable(making: false))
-            try page.change(all: false)
+            let page = try #require(try LockPage.changeable(in: sample.folder, making: false))
+            try page.change(all: false, isNew: false)
             #expect(try sample.read() == "locked 1\(KernelSample.first) notUnlocked")
             #expect(try sample.read(sample.fresh()) == "locked 1\(KernelSample.first) notUnlocked")
             try sample.store.lock(all: false)

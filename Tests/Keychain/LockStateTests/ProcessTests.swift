@@ -111,7 +111,7 @@ private let forked = ProcessSample()
 
     @Test func `Keys in this process give way to those of another epoch while unlocked`() throws {
         try sample.publish(1, for: 100)
-        try sample.store.replaceKeys(with: sample.samples.epoch(2))
+        try sample.replaceKeys()
         #expect(try sample.read(1) == "before otherEpoch")
         #expect(try sample.read(2) == "unlocked 2[ak ck dk aku cku dku akpu]")
         sample.clock.advance(by: 100)
@@ -121,7 +121,7 @@ private let forked = ProcessSample()
     @Test func `Replacing a process's keys that stay after a lock unlocks nothing`() throws {
         try sample.publish()
         try sample.store.lock(all: false)
-        try sample.store.replaceFirstUnlockKeys(with: sample.samples.epoch(2))
+        try sample.replaceKeys()
         #expect(try sample.read(2) == "locked 2[ck dk cku dku] notUnlocked")
         #expect(try sample.read(1) == "before notUnlocked")
     }
@@ -130,10 +130,7 @@ private let forked = ProcessSample()
     {
         try sample.publish()
         try sample.store.lock(all: true)
-        let error = #expect(throws: KeychainFailure.self) {
-            try sample.store.replaceFirstUnlockKeys(with: sample.samples.epoch(2))
-        }
-        #expect(error?.code == .notUnlocked)
+        try sample.replaceKeys()
         #expect(try sample.read(2) == "before notUnlocked")
     }
 

@@ -61,7 +61,7 @@ extension Kernel {
         }
 
         @Test(arguments: [true, false])
-        func `A user without room for keys keeps the keys of a new epoch in the process`(
+        func `A user without room for new keys has to unlock again, and is told so`(
             _ isUnlocked: Bool
         ) throws {
             let (owner, other) = (try process(), try process())
@@ -70,18 +70,13 @@ extension Kernel {
             let filler = try process()
             let count = try fill(filler, "fillbytes")
             #expect((1..<150).contains(count))
-            let verb = isUnlocked ? "replace" : "replacelocked"
-            #expect(try owner("\(verb) \(keychain) 2") == "ok")
-            #expect(try owner("place \(keychain)") == "process")
-            let answer = try owner("read \(keychain) 2")
-            #expect(answer.hasPrefix(isUnlocked ? "unlocked 2[ak " : "locked 2[ck "), "\(answer)")
-            // Keys of an epoch that is over are nowhere, and nobody takes a new one for a doubt.
-            #expect(try other("read \(keychain) 1") == "before notUnlocked")
-            #expect(try other("read \(keychain) 2") == "before notUnlocked")
-            // And what others do in the kernel meanwhile is theirs.
-            #expect(try owner("\(verb) \(keychain) 2") == "ok")
-            #expect(try owner("lock \(keychain) all") == "ok")
-            #expect(try owner("read \(keychain) 2") == "before notUnlocked")
+            #expect(try owner("replace \(keychain) 2") == "locked quotaExceeded")
+            #expect(try owner("place \(keychain)") == "kernel")
+            for process in [owner, other] {
+                // Keys of an epoch that is over are nowhere, and nobody takes them for a doubt.
+                #expect(try process("read \(keychain) 1") == "before notUnlocked")
+                #expect(try process("read \(keychain) 2") == "before notUnlocked")
+            }
         }
 
         /// Into the kernel, once there is room.

@@ -52,12 +52,14 @@ struct LockStateVerbs {
         case "publish":
             try store.publish(samples.epoch(number), within: Self.limits(words.last))
             return store.provider.place.rawValue
-        case "replace": try store.replaceKeys(with: samples.epoch(number))
+        case "replace":
+            try store.replaceKeys(
+                of: samples.mark(number - 1), by: samples.epoch(number), unlockingSince: nil)
+            if let reason = store.reasonOthersAreLocked { return "locked \(reason.code)" }
         case "use":
             store.noteUse()
             guard store.isRenewalDue else { return "early" }
             try store.renew()
-        case "replacelocked": try store.replaceFirstUnlockKeys(with: samples.epoch(number))
         case "place": return store.provider.place.rawValue
         case "lock": try store.lock(all: words.last == "all")
         case "read": return try samples.text(store.current(expecting: samples.mark(number)))

@@ -70,8 +70,9 @@ extension KeyOptions {
 
     /// For every verb that gives the keychain new keys and sets no passcode.
     static let lockDiscussion =
-        "A locked keychain stays locked; an unlocked one keeps its time limits. If the kernel has "
-        + "no room for the new keys, a warning says that other programs must unlock again."
+        "A locked keychain stays locked; an unlocked one keeps its time limits. A warning says if "
+        + "other programs must unlock again: if the kernel has no room for the new keys, or if "
+        + "this command shares no keys with them (see 'valet unlock')."
 
     static let noKeychain: (code: ExitCode, help: String) = (.notFound, "there is no keychain")
     static let damagedItems: (code: ExitCode, help: String) = (

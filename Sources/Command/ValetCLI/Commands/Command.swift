@@ -129,27 +129,31 @@ extension Context {
     /// opened keys, and about device keys that were left behind.
     func changingKeys(
         of store: ItemStore, skippingDamaged skips: Bool = false,
-        _ body: (EpochOptions) throws(KeychainFailure) -> KeyChangeOutcome
+        _ body: (KeyChangeOptions) throws(KeychainFailure) -> KeyChangeOutcome
     ) throws(CLIError) {
         noteDuration(of: store)
         let line = ProgressLine("sealing items again", on: console)
         defer { line.end() }
-        let options = EpochOptions(skippingDamaged: skips) { line.show($0, of: $1) }
+        let options = KeyChangeOptions(skippingDamaged: skips) { line.show($0, of: $1) }
         let outcome = try requesting(body(options))
         line.end()
         noteSetAside(outcome.setAsideCount)
         if let cause = outcome.pendingErasure { warnOfOldKeys(cause) }
-        if let reason = store.keychain.reasonKeysAreNotShared() {
-            console.note(
-                "valet: warning: the keychain is locked for other programs: "
-                    + Escaping.printable(reason))
-            console.hint("run 'valet unlock' when the kernel has room for the keys")
-        }
+        warnOfLockedPrograms(store)
         for finding in store.keychain.strayDeviceKeys() {
             let place = finding.path.map { " (\(Escaping.printable($0)))" } ?? ""
             console.note("valet: warning: \(finding.message)\(place)")
             if let hint = finding.hint { console.hint(hint) }
         }
+    }
+
+    /// Warns about programs for which a change of keys by this process has locked `store`.
+    package func warnOfLockedPrograms(_ store: ItemStore) {
+        guard let reason = store.keychain.reasonOthersAreLocked() else { return }
+        console.note(
+            "valet: warning: the keychain is locked for other programs: "
+                + Escaping.printable(reason))
+        console.hint("'valet unlock' unlocks it for them")
     }
 
     /// Warns that a change of keys is complete, but has not erased the old keys.

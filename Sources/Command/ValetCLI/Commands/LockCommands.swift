@@ -117,9 +117,9 @@ enum LockCommand {
                 + "finishes after this command has ended, except a change of keys that has the "
                 + "passcode already: it continues, and unlocks nothing.",
             "If the keychain's files cannot be read, the command fails, but still removes the "
-                + "opened keys: those of the keychain that its device key names. If it does not "
-                + "know the keychain, or the keychain shares no keys, it removes those of every "
-                + "keychain of the user.",
+                + "opened keys: those of the keychain that its device key names. If files are "
+                + "damaged or missing, and it does not know the keychain, or the keychain shares "
+                + "no keys, it removes those of every keychain of the user.",
             "Programs that unlocked for themselves (see 'valet unlock') are locked too, if they "
                 + "share the keychain's folder. If the folder cannot be written, they stay "
                 + "unlocked: the command removes the shared keys, and fails.",

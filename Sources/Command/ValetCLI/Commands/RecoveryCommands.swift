@@ -75,6 +75,7 @@ enum RecoveryCreateCommand {
         } catch {
             throw CLIError(error)
         }
+        context.warnOfLockedPrograms(store)
         if isReplacing {
             context.console.note("valet: the earlier recovery key no longer opens the keychain")
         }

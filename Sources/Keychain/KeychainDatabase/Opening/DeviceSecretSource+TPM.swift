@@ -67,7 +67,7 @@ extension DeviceSecretSource {
     ///
     /// - Throws: ``KeychainFailure``: `keyUnavailable`, `timedOut`, `inputOutput`.
     func newDeviceSecret(
-        _ next: NextEpoch, after keybag: LockedKeybag
+        _ next: KeyChangeRequest, after keybag: LockedKeybag
     ) throws(KeychainFailure) -> TPMHeldSecret {
         let last = try registers(of: keybag)
         let secret = DeviceSecret.random()
@@ -83,7 +83,7 @@ extension DeviceSecretSource {
     /// passcode.
     ///
     /// - Throws: ``KeychainFailure``: `keyUnavailable`, `timedOut`, `inputOutput`, `outOfMemory`.
-    func newPasscodeShare(_ next: NextEpoch) throws(KeychainFailure) -> TPMPasscodeShare? {
+    func newPasscodeShare(_ next: KeyChangeRequest) throws(KeychainFailure) -> TPMPasscodeShare? {
         guard let new = next.passcode else { return nil }
         let cost = try translating(next.stretching.cost(), during: Self.binding)
         let passcode = try StretchedRecord(new, cost: cost)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The values that `KeyChange` works with: the request for the next epoch, and the prepared change.
+// The values that `KeyChange` works with: the request, and the prepared change.
 
 package import ValetKeychainModel
 package import ValetKeys
 internal import ValetSealing
 package import ValetTPM
 
-/// The request for the next epoch.
-package struct NextEpoch {
+/// What a change of keys has to do: how the next epoch is protected.
+package struct KeyChangeRequest {
     /// The passcode; nil for none.
     let passcode: Passcode?
     /// The work that one try of the passcode costs.
@@ -69,10 +69,9 @@ package struct KeyChangePlan: ~Copyable {
     let deviceKey: DeviceKeyFile?
     /// Whether the recovery key also opens the next epoch.
     let keepsRecoveryKey: Bool
-    /// Whether the change unlocks a locked keychain.
-    let unlocks: Bool
-    /// A moment before the passcode was checked: a lock since then wins.
-    package var moment: LockMoment?
+    /// For a change that unlocks a locked keychain, the moment before the passcode was checked: a
+    /// lock since then wins.
+    let unlockingSince: LockMoment?
     /// Rows whose loss is expected. They do not count as damaged.
     package var expectedLoss: RowKinds?
 

@@ -38,8 +38,8 @@ package final class KeychainHeader: Sendable {
             ? nil : given ?? LockStates.store(of: settings.keychainID, at: location)
     }
 
-    /// Where opened keys are shared, with or without a passcode.
-    package var sharedLockState: LockStateStore {
+    /// Where opened keys are, with or without a passcode.
+    package var openedKeys: LockStateStore {
         lockState ?? LockStates.store(of: settings.keychainID, at: location)
     }
 
@@ -130,72 +130,5 @@ extension KeychainHeader {
         KeychainFailure(
             .keychainDamaged, during: operation, message: message, path: store.connection.path,
             hint: KeychainFailure.damageHint)
-    }
-}
-
-/// A transaction that changes keys publishes the new ones before it commits: docs/FORMAT.md §4.4.
-/// The caller holds the writers' lock.
-extension KeychainHeader {
-    /// Which keys are open. For a keychain without a passcode this is `beforeFirstUnlock`.
-    package var lockStatus: LockStatus {
-        lockState?.current(expecting: mark) ?? .beforeFirstUnlock(.notUnlocked)
-    }
-
-    /// Publishes `keys` in place of those of `old` that are open. A locked keychain stays locked,
-    /// and an unlocked one keeps its time limits.
-    package func publishInPlace(
-        of old: KeychainHeader, _ keys: OpenedKeys
-    ) throws(KeychainFailure) {
-        try lockState?.replaceOpenKeys(expecting: old.mark, with: keys)
-    }
-
-    /// Restores the published keys after a change of keys failed. A keychain that was locked since
-    /// then stays locked.
-    ///
-    /// - Parameter before: The ``lockStatus`` of this header, from before the change.
-    package func putBack(_ before: LockStatus) throws(KeychainFailure) {
-        let lockState = sharedLockState
-        do throws(KeychainFailure) {
-            switch before {
-            case .unlocked(let opened):
-                do throws(KeychainFailure) {
-                    try lockState.replaceKeys(with: opened)
-                } catch {
-                    guard error.code == .notUnlocked else { throw error }
-                    try lockState.replaceFirstUnlockKeys(with: opened)
-                }
-            case .locked(let opened, _):
-                try lockState.lock(all: false)
-                try lockState.replaceFirstUnlockKeys(with: opened)
-            case .beforeFirstUnlock, .unknown: try lockState.lock(all: true)
-            }
-        } catch {
-            guard error.code == .notUnlocked else { throw error }
-        }
-    }
-}
-
-extension LockStateStore {
-    /// How many concurrent locks can interfere: one removes the keys of the scope `whileUnlocked`,
-    /// the next one all others. An unlock cannot interfere, because it needs the writers' lock.
-    private static let lockCount = 2
-
-    /// Replaces the open keys by keys of the same scopes; unlocks nothing.
-    ///
-    /// - Parameter mark: The epoch of the keys to replace.
-    func replaceOpenKeys(
-        expecting mark: EpochMark, with keys: OpenedKeys
-    ) throws(KeychainFailure) {
-        for _ in 0...Self.lockCount {
-            do {
-                switch current(expecting: mark) {
-                case .unlocked: return try replaceKeys(with: keys)
-                case .locked: return try replaceFirstUnlockKeys(with: keys)
-                case .beforeFirstUnlock, .unknown: return
-                }
-            } catch {
-                guard error.code == .notUnlocked else { throw error }
-            }
-        }
     }
 }

@@ -102,13 +102,18 @@ package struct KeychainPasscodes {
     /// this moment, the lock wins over the unlock.
     ///
     /// - Throws: ``KeychainFailure``: `timedOut`, `inputOutput`.
-    package func moment(of header: KeychainHeader) throws(KeychainFailure) -> LockMoment? {
-        guard let lockState = header.lockState else { return nil }
-        if !lockState.hasPage, !keychain.directory.isReadOnly {
-            let held = try translating(
-                keychain.pool.lock.acquire(before: deadline), during: operation)
-            lockState.preparePage()
-            _ = consume held
+    package func moment(of header: KeychainHeader) throws(KeychainFailure) -> LockMoment {
+        let lockState = header.openedKeys
+        if header.lockState != nil, !lockState.hasPage, !keychain.directory.isReadOnly {
+            do {
+                // A process with keys of its own waits for no writer.
+                let held = try keychain.pool.lock.acquire(
+                    before: lockState.isForSharing ? deadline : .immediately)
+                lockState.preparePage()
+                _ = consume held
+            } catch {
+                if lockState.isForSharing { throw KeychainFailure(error, during: operation) }
+            }
         }
         return try lockState.moment()
     }
@@ -123,50 +128,43 @@ package struct KeychainPasscodes {
     ///   `keychainDamaged`.
     package func publish(
         _ header: KeychainHeader, openedBy protector: borrowing Protector,
-        within limits: UnlockLimits, since moment: LockMoment?, _ deadline: Deadline
+        within limits: UnlockLimits, since moment: LockMoment
     ) throws(KeychainFailure) -> Bool {
         guard let lockState = header.lockState else { return true }
-        let opened = try header.unlock(with: protector)
-        // The lock orders two concurrent unlocks. On a file system that is mounted read-only
-        // this process cannot take it; there, keys change only by a write through another mount.
-        let pool = keychain.pool
-        let held = try lock(before: deadline)
-        guard
-            try keychain.readHeader(deadline, for: operation).settings == header.settings
-        else { return false }
-        try lockState.publish(header.published(opened), within: limits, since: moment)
-        if !pool.directory.isReadOnly, let writer = try? pool.writer(deadline) {
-            OldKeyErasure(keychain).eraseIfDue(writer)
+        let keys = header.published(try header.unlock(with: protector))
+        if lockState.isForSharing {
+            // The lock orders two concurrent unlocks. On a file system that is mounted read-only
+            // this process cannot take it; there, keys change only by a write through another
+            // mount.
+            let held = try lock()
+            guard try isCurrent(header) else { return false }
+            try lockState.publish(keys, within: limits, since: moment)
+            _ = consume held
+        } else {
+            try lockState.publish(keys, within: limits, since: moment)
+            // Keys of another epoch open nothing.
+            guard try isCurrent(header) else { return false }
         }
-        _ = consume held
+        OldKeyErasure(keychain).eraseIfDue(deadline)
         keychain.announceLockState()
         return true
     }
 
     /// The lock of writers; nil in a read-only folder.
-    private func lock(before deadline: Deadline) throws(KeychainFailure) -> HeldLock? {
+    private func lock() throws(KeychainFailure) -> HeldLock? {
         let pool = keychain.pool
         guard !pool.directory.isReadOnly else { return nil }
         return try translating(pool.lockForWriting(deadline), during: operation)
     }
 
-    /// Removes the published keys of a keychain whose passcode was removed.
-    ///
-    /// - Throws: ``KeychainFailure``: `timedOut`, `inputOutput`.
-    package func lockWithoutPasscode(_ deadline: Deadline) throws(KeychainFailure) {
-        // A process that is setting a passcode unlocks under the same lock.
-        let held = try lock(before: deadline)
-        let header = try keychain.readHeader(deadline, for: operation)
-        if header.lockState == nil {
-            defer { keychain.announceLockState() }
-            try header.sharedLockState.lock(all: true)
-        }
-        _ = consume held
+    /// Whether the keychain is still that of `header`.
+    private func isCurrent(_ header: KeychainHeader) throws(KeychainFailure) -> Bool {
+        try self.header().settings == header.settings
     }
 
     /// Replaces the keybag of `header` by a changed one, which has the same class keys. Shared keys
-    /// stay open. A process that keeps keys for itself has to unlock again: it cannot tell whether
-    /// somebody else has replaced the keybag.
+    /// stay open. Other processes that keep keys for themselves have to unlock again: they cannot
+    /// tell whether somebody else has replaced the keybag.
     ///
     /// - Parameter change: Makes the new keybag from the current one, and from the encoded settings
     ///   that are stored with the new one.
@@ -180,19 +178,15 @@ package struct KeychainPasscodes {
     ) throws(KeychainFailure) -> Bool {
         var settings = header.settings
         settings.stamp = .random(in: .min ... .max)
-        defer { keychain.announceLockState() }
         let new = KeychainHeader(
             settings, try change(header.keybag, settings.authenticatedBytes), at: header.location)
         let opened = try new.unlock(with: opener)
-        var before: LockStatus?
-        return try replaceKeys(of: header, afterCommit: OldKeyErasure(keychain).eraseIfDue) {
-            (writer) throws(KeychainFailure) in
+        let isReplaced = try replaceKeys(of: header) { (writer) throws(KeychainFailure) in
             try translating(writer.replaceKeybag(by: new), during: operation)
-            before = header.lockStatus
-            try new.publishInPlace(of: header, new.published(opened))
-        } onFailure: { () throws(KeychainFailure) in
-            if let before { try header.putBack(before) }
+            return (new, opened)
         }
+        if isReplaced { OldKeyErasure(keychain).eraseIfDue(deadline) }
+        return isReplaced
     }
 
     // Counting rows, which needs no keys. In the column `flags`, 768 is the mask of the presence

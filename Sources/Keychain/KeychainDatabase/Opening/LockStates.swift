@@ -57,37 +57,36 @@ package final class LockStates: Sendable {
                 + "or unset it")
     }
 
-    /// What ``lock(_:at:all:orEveryKeychain:)`` locked: the one keychain, every keychain of the
-    /// user, or none that had opened keys.
-    package enum Locked {
-        case one, every, none
-    }
-
-    /// Locks a keychain whose files cannot be read, by its id.
+    /// Locks a keychain whose database could not be read.
     ///
     /// - Parameters:
     ///   - keychainID: The keychain; nil if it is not known.
     ///   - all: Whether to remove also the keys of the scope `afterFirstUnlock`.
     ///   - isSweeping: Whether to lock all keychains of the user if `keychainID` is nil or has no
     ///     opened keys.
+    /// - Returns: Whether all keychains of the user were locked.
     package static func lock(
         _ keychainID: KeychainID?, at location: KeychainLocation, all: Bool,
         orEveryKeychain isSweeping: Bool
-    ) throws(KeychainFailure) -> Locked {
+    ) throws(KeychainFailure) -> Bool {
         if let keychainID {
             let store = store(of: keychainID, at: location)
-            let hasKeys = try store.hasKeys()
+            // Keys that cannot be looked for may exist.
+            let hadKeys = (try? store.hasKeys()) ?? true
             // Programs that unlock for themselves share no keys. They lock when the mark changes.
             try store.lock(all: all)
-            if hasKeys { return .one }
+            if hadKeys || !isSweeping { return false }
         }
-        guard isSweeping else { return .none }
+        guard isSweeping else {
+            try LockStateStore.lockFolder(location.folder, all: all)
+            return false
+        }
         for store in current.value.stores.withLock({ Array($0.values) }) {
             // One that fails must not keep the others from being locked.
             try? store.lock(all: all)
         }
         try LockStateStore.lockEveryKeychain(all: all, in: SharingPlaces(location))
-        return .every
+        return true
     }
 
     /// The lock state of the keychain in a folder.

@@ -16,8 +16,6 @@ struct OldKeyErasure {
     static let erasing = "erase old keys"
     /// The empty file that says that old keys may still be on the disk.
     static let markerName = "erase.pending"
-    /// The empty file that says that a change of keys is under way, for programs that wait for it.
-    private static let changeName = "keys.changing"
     /// The largest database that is rewritten: in a larger one, other writers would wait for it.
     /// There SQLite has overwritten the deleted rows with zeros.
     private static let largestRewrite = 64 << 20
@@ -32,33 +30,47 @@ struct OldKeyErasure {
 
     private var pool: ConnectionPool { keychain.pool }
 
-    // The two files.
-
-    /// Notes that a change of keys is under way.
-    ///
-    /// - Throws: ``SystemError``: `diskFull`, `inputOutput`, `readOnly`.
-    func beginChange() throws(SystemError) { try make(Self.changeName) }
-
-    /// Notes that no change is under way any more.
-    func endChange() { try? keychain.directory.remove(Self.changeName) }
-
     /// Notes that old keys will have to be erased, before they are replaced.
     ///
-    /// - Throws: As ``beginChange()``.
+    /// - Throws: ``SystemError``: `diskFull`, `inputOutput`, `readOnly`.
     func prepare() throws(SystemError) {
         keychain.nextErasure = 0
-        try make(Self.markerName)
-    }
-
-    private func make(_ name: String) throws(SystemError) {
-        guard try keychain.directory.check(file: name) == nil else { return }
+        guard try keychain.directory.check(file: Self.markerName) == nil else { return }
         let nothing: [UInt8] = []
-        try keychain.directory.createFile(name, contents: nothing.span)
+        try keychain.directory.createFile(Self.markerName, contents: nothing.span)
     }
 
-    /// Whether a change of keys is under way. After a kill this stays true until the next write.
-    var isChangeUnderWay: Bool {
-        (try? keychain.directory.check(file: Self.changeName)) != nil
+    // Erasing, in a session of the writers' lock that has no other purpose.
+
+    /// Erases the former keys after a change of keys.
+    ///
+    /// - Returns: Why some may be left; nil if they are erased. A later write tries again.
+    func eraseAfterChange(_ deadline: Deadline) -> KeychainFailure? {
+        do throws(KeychainFailure) {
+            try holdingLock(until: deadline) { (writer) throws(KeychainFailure) in
+                try erase(writer)
+            }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Like ``eraseIfDue(_:)``, for a caller without the lock. Does nothing if it is taken.
+    func eraseIfDue(_ deadline: Deadline) {
+        guard isDue, !pool.directory.isReadOnly else { return }
+        try? holdingLock(until: .immediately) { writer in
+            writer.connection.deadline = deadline
+            eraseIfDue(writer)
+        }
+    }
+
+    private func holdingLock(
+        until deadline: Deadline, _ body: (RowWriter) throws(KeychainFailure) -> Void
+    ) throws(KeychainFailure) {
+        let held = try translating(pool.lockForWriting(deadline), during: Self.erasing)
+        try body(pool.writer(deadline, for: Self.erasing))
+        _ = consume held
     }
 
     // Erasing. The caller holds the lock of writers.
@@ -66,15 +78,9 @@ struct OldKeyErasure {
     /// Erases old keys at the first write of a process, and at most once a minute while a reader
     /// prevents it. If this fails, the write still succeeds, and a later write tries again.
     func eraseIfDue(_ writer: RowWriter) {
-        let next = keychain.nextErasure
-        guard next < .max else { return }
-        let now = Deadline(after: .zero).nanoseconds
-        guard now >= next else { return }
-        let (later, isNever) = now.addingReportingOverflow(Self.interval)
+        guard isDue else { return }
+        let (later, isNever) = Self.now.addingReportingOverflow(Self.interval)
         keychain.nextErasure = isNever ? .max : later
-        // This process holds the lock and is not changing keys, so a killed program has left the
-        // file.
-        if isChangeUnderWay { endChange() }
         // If the marker cannot be checked now, a later write checks again.
         guard let isPending = try? keychain.isErasePending() else { return }
         guard isPending else { return keychain.nextErasure = .max }
@@ -83,20 +89,27 @@ struct OldKeyErasure {
         try? erase(writer, before: writer.connection.deadline)
     }
 
+    private var isDue: Bool {
+        let next = keychain.nextErasure
+        return next < .max && Self.now >= next
+    }
+
+    private static var now: Int64 { Deadline(after: .zero).nanoseconds }
+
     /// Erases the former keys.
     ///
     /// - Parameter end: When to give up waiting for readers, if that is earlier than usual.
     /// - Throws: ``KeychainFailure``: `timedOut` while a reader still uses the old rows;
     ///   `diskFull`, `inputOutput`; `incomplete` if the device key in use is missing, and then
     ///   nothing is erased.
-    func erase(
+    private func erase(
         _ writer: RowWriter, before end: Deadline = .never
     ) throws(KeychainFailure) {
         let header = try header(writer)
         guard header.settings.isWritable else {
             throw KeychainFailure(.newerFormat, during: Self.erasing, hint: "update this program")
         }
-        try publishCurrent(header)
+        header.openedKeys.endKeys(unlessOf: header.mark)
         guard try translating(cutLog(writer, end), during: Self.erasing) else {
             throw KeychainFailure(
                 .timedOut, during: Self.erasing,
@@ -116,20 +129,6 @@ struct OldKeyErasure {
         let header = try keychain.currentHeader(writer.reading, for: Self.erasing)
         _ = consume transaction
         return header
-    }
-
-    /// Removes the keys of other epochs from the lock state. No process can change keys now, so
-    /// these are useless.
-    private func publishCurrent(_ header: KeychainHeader) throws(KeychainFailure) {
-        defer { keychain.announceLockState() }
-        guard let lockState = header.lockState else {
-            return try header.sharedLockState.lock(all: true)
-        }
-        switch lockState.current(expecting: header.mark) {
-        case .beforeFirstUnlock(.otherEpoch): try lockState.lock(all: true)
-        case .locked(_, .otherEpoch): try lockState.lock(all: false)
-        case .unlocked, .locked, .beforeFirstUnlock, .unknown: break
-        }
     }
 
     /// - Returns: false if a process still reads from the log.

@@ -109,7 +109,8 @@ extension OpenKeychain {
     ) throws(KeychainFailure) -> KeySet? {
         let keys = try currentKeys(store, for: operation)
         switch keys {
-        case .doubtful(let header, _, let cause) where look.isWorthwhile(at: header, cause):
+        case .doubtful(let header, let state, let cause)
+        where look.isWorthwhile(at: header, cause, hasKeys: state != nil):
             return nil
         case .sealed(let header):
             look.sealed = header
@@ -118,7 +119,7 @@ extension OpenKeychain {
         }
     }
 
-    /// Waits for the TPM if it has to release the device secret, otherwise for the running write if
+    /// Waits for the TPM if it has to release the device secret, otherwise for a change of keys if
     /// the keys do not fit. Returns at once if another look is enough. Call it outside of
     /// transactions.
     ///
@@ -128,13 +129,34 @@ extension OpenKeychain {
     ) throws(KeychainFailure) {
         guard !deadline.hasPassed else { throw KeychainFailure(.timedOut, during: operation) }
         guard let header = look.sealed else {
-            if look.waitsForWriters {
-                try translating(pool.awaitWriters(deadline), during: operation)
-            }
+            if let keys = look.awaited { try awaitKeys(keys, operation, deadline) }
             return
         }
         look.sealed = nil
         try unseal(header, deadline)
+    }
+
+    /// How long a reader that finds no keys waits for a change of keys that may set the first
+    /// passcode.
+    private static let patience = Duration.seconds(1)
+
+    /// Waits until a change of keys that has committed has published its keys. No other process
+    /// changes the keys of this process alone, so those need no lock of writers.
+    ///
+    /// - Throws: ``KeychainFailure``: `timedOut`, unless there are no keys at all. Then the
+    ///   keychain counts as locked.
+    private func awaitKeys(
+        _ keys: AwaitedKeys, _ operation: String, _ deadline: Deadline
+    ) throws(KeychainFailure) {
+        let limit =
+            keys.areReplaced
+            ? deadline : Deadline(after: min(deadline.remaining, Self.patience))
+        do throws(SystemError) {
+            if keys.lockState.isForSharing { return try pool.awaitWriters(limit) }
+            guard keys.lockState.awaitChange(before: limit) else { throw pool.lock.busy() }
+        } catch {
+            if keys.areReplaced { throw KeychainFailure(error, during: operation) }
+        }
     }
 
     /// Reads the header of the keychain, which needs no key.

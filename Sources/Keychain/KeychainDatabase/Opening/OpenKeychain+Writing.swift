@@ -20,7 +20,8 @@ extension OpenKeychain {
         afterCommit: (KeySet) -> Void = { _ in }
     ) throws(KeychainFailure) -> R {
         while true {
-            let held = try lockForWriting(call)
+            let held = try translating(
+                pool.lockForWriting(call.deadline), during: call.operation)
             let writer = try pool.writer(call.deadline, for: call.operation)
             pool.makeRoomInLog(writer)
             let transaction = try translating(
@@ -62,24 +63,6 @@ extension OpenKeychain {
             try transaction.commit()
         } catch {
             throw KeychainFailure(error, during: call.operation)
-        }
-    }
-
-    /// Takes the lock of writers.
-    ///
-    /// - Throws: ``KeychainFailure/Code/timedOut``; its text says so if the keys are being changed.
-    private func lockForWriting(_ call: StoreCall) throws(KeychainFailure) -> HeldLock {
-        do {
-            return try pool.lockForWriting(call.deadline)
-        } catch {
-            let failure = KeychainFailure(error, during: call.operation)
-            guard failure.code == .timedOut, OldKeyErasure(self).isChangeUnderWay else {
-                throw failure
-            }
-            throw KeychainFailure(
-                .timedOut, during: call.operation,
-                message: "another program is changing the keychain's keys", path: failure.path,
-                hint: "try again when it has finished")
         }
     }
 

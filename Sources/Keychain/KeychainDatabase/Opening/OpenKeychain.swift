@@ -202,7 +202,7 @@ package final class OpenKeychain: Sendable {
         -> CurrentKeys
     {
         if let known = lastKnownState, known.header === header { return .certain(known) }
-        let lockState = header.sharedLockState
+        let lockState = header.openedKeys
         // If a passcode was removed, the keys of its epoch may remain.
         lockState.forget(before: header.keybag.epoch)
         if header.isBoundToTPM, !source.kept.has(header.keybag.deviceKeyID) {
@@ -244,7 +244,7 @@ package final class OpenKeychain: Sendable {
     private func share(
         _ header: KeychainHeader, openedBy protector: borrowing Protector
     ) throws(KeychainFailure) {
-        let lockState = header.sharedLockState
+        let lockState = header.openedKeys
         guard lockState.isShared, !directory.isReadOnly else { return }
         let opened = try header.unlock(with: protector)
         let held = try translating(pool.lockForWriting(.immediately), during: Self.opening)
@@ -284,8 +284,8 @@ package final class OpenKeychain: Sendable {
 package enum CurrentKeys {
     case certain(KeySet)
     /// Not all keys are open. A change of keys may be the cause: it was committed after the
-    /// transaction had begun, or it has published keys and is about to commit. If neither is the
-    /// case, the keychain is locked, or no key is open at all.
+    /// transaction had begun, or is about to publish its keys. If neither is the case, the keychain
+    /// is locked, or no key is open at all.
     case doubtful(KeychainHeader, KeySet?, LockCause)
     /// No key is open before a TPM has released the device secret. Wait for that outside of
     /// transactions: ``OpenKeychain/unseal(_:_:)``.
@@ -293,24 +293,45 @@ package enum CurrentKeys {
 }
 
 /// How often a reader has seen the same keychain without its keys. It looks again, because the keys
-/// may have been changed since its transaction began.
+/// may have been changed since its transaction began, or may be about to be published.
 package struct RepeatedLook {
     private var stamp: Int64?
     private var count = 0
-    /// Whether a change of keys may be about to commit, so that the reader waits for writers.
-    var waitsForWriters = false
+    /// What to wait for before the next look; nil for nothing.
+    var awaited: AwaitedKeys?
     /// The keychain whose device secret a TPM has to release first.
     var sealed: KeychainHeader?
 
     /// No look so far.
     package init() {}
 
-    /// Whether to look again, outside of the current transaction. Once is enough, unless a change
-    /// of keys was undone and another one begun in between.
-    package mutating func isWorthwhile(at header: KeychainHeader, _ cause: LockCause) -> Bool {
+    /// Whether to look again, outside of the current transaction. Once is enough, unless the keys
+    /// are of another epoch: another change of keys may have begun during the wait.
+    ///
+    /// - Parameter hasKeys: Whether keys of any scope are open.
+    package mutating func isWorthwhile(
+        at header: KeychainHeader, _ cause: LockCause, hasKeys: Bool
+    ) -> Bool {
         count = stamp == header.settings.stamp ? count + 1 : 0
         stamp = header.settings.stamp
-        waitsForWriters = cause == .otherEpoch
-        return count < (waitsForWriters ? 2 : 1)
+        awaited = AwaitedKeys(header, cause, hasKeys: hasKeys)
+        return count < (cause == .otherEpoch ? 2 : 1)
+    }
+}
+
+/// Keys that a change of keys may be about to publish: it has committed, and holds the lock of
+/// writers until they are published.
+struct AwaitedKeys {
+    let lockState: LockStateStore
+    /// Whether there are keys of another epoch. If there are none, the keychain is most likely just
+    /// locked.
+    let areReplaced: Bool
+
+    /// - Parameter hasKeys: Whether keys of any scope are open.
+    /// - Returns: nil if nothing is to be expected: the keychain is locked.
+    init?(_ header: KeychainHeader, _ cause: LockCause, hasKeys: Bool) {
+        areReplaced = cause == .otherEpoch
+        guard let lockState = header.lockState, areReplaced || !hasKeys else { return nil }
+        self.lockState = lockState
     }
 }

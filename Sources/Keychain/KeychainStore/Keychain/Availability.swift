@@ -16,7 +16,7 @@ extension Keychain {
     /// Which items can be read now. Creates nothing and opens no item.
     ///
     /// Costs about 10 µs for an open keychain; for a locked one, also a check of the device key.
-    /// Waits while an epoch change begins, as every call does.
+    /// Waits until a change of keys has published them, as every call does.
     /// - Throws: ``KeychainFailure`` if the state cannot be read: `timedOut`, `keychainDamaged`,
     ///   `newerFormat`, `insecureFiles`, `inputOutput`.
     package func availability() throws(KeychainFailure) -> KeychainAvailability {
@@ -42,39 +42,29 @@ extension Keychain {
 }
 
 extension KeychainPasscodes {
-    /// Enough to wait for one epoch change, and for another one that begins during the wait.
-    private static let lookCount = 3
-
     fileprivate func availability() throws(KeychainFailure) -> KeychainAvailability {
-        for attempt in 1...Self.lookCount {
+        var look = RepeatedLook()
+        while true {
             let header = try header()
-            let isLast = attempt == Self.lookCount
-            let found: KeychainAvailability? =
-                if let lockState = header.lockState {
-                    try availability(header, lockState, isLast: isLast)
-                } else {
-                    try availabilityWithoutPasscode(header)
-                }
-            if let found { return found }
-            try translating(keychain.pool.awaitWriters(deadline), during: operation)
+            guard let lockState = header.lockState else {
+                return try availabilityWithoutPasscode(header)
+            }
+            // As every look: a locked process keeps no keys.
+            let reading = keychain.lockStatus(header, of: lockState)
+            guard let cause = reading.cause,
+                look.isWorthwhile(at: header, cause, hasKeys: reading.keys != nil)
+            else { return try availability(header, lockState, reading) }
+            try keychain.awaitChange(operation, deadline, &look)
         }
-        throw KeychainFailure(
-            .timedOut, during: Keychain.looking, message: "other programs keep changing its keys",
-            hint: "try again")
     }
 
-    /// - Returns: nil if the published keys are of another epoch, which may be about to begin: then
-    ///   read again.
     private func availability(
-        _ header: KeychainHeader, _ lockState: LockStateStore, isLast: Bool
-    ) throws(KeychainFailure) -> KeychainAvailability? {
+        _ header: KeychainHeader, _ lockState: LockStateStore, _ reading: LockStatus
+    ) throws(KeychainFailure) -> KeychainAvailability {
         var found = KeychainAvailability(
             state: .unlocked, level: header.keybag.level, openKeys: .all,
             isAnnounced: !keychain.directory.isReadOnly)
-        // As every look: a locked process keeps no keys.
-        switch keychain.lockStatus(header, of: lockState) {
-        case .locked(_, .otherEpoch) where !isLast, .beforeFirstUnlock(.otherEpoch) where !isLast:
-            return nil
+        switch reading {
         case .unlocked: found.end = lockState.unlockPeriod?.deadline
         case .locked: (found.state, found.openKeys) = (.locked, [.afterFirstUnlock])
         case .beforeFirstUnlock: (found.state, found.openKeys) = (.beforeFirstUnlock, [])

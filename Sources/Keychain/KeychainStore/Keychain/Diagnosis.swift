@@ -180,7 +180,7 @@ struct KeychainExamination {
             findings.append(
                 Finding(.fine, "opened keys are in the \(place): \(provider.reason)"))
         }
-        findings += header.sharedLockState.findings().map { finding in
+        findings += header.openedKeys.findings().map { finding in
             Finding(
                 .warning, finding,
                 hint: "find out which program did that; `valet lock --all` removes them")

@@ -4,14 +4,14 @@ internal import ValetKeychainDatabase
 internal import ValetKeychainModel
 internal import ValetSystem
 
-/// One call that changes the keys: it prepares the next epoch, and begins it in one transaction,
-/// which seals every row again (docs/FORMAT.md §4.4). Each passcode change and each recovery is
-/// such a call.
+/// One key change: a call that prepares the next epoch, and begins it in one transaction, which
+/// seals every row again (docs/FORMAT.md §4.4). Each passcode change and each recovery is such a
+/// call.
 struct KeyChange {
     let store: ItemStore
     /// The name of the call in failures.
     let operation: String
-    let options: EpochOptions
+    let options: KeyChangeOptions
     /// Rows whose loss is expected. They do not count as damaged.
     var expectedLoss: RowKinds?
 
@@ -21,28 +21,19 @@ struct KeyChange {
     ///   - next: Describes the next epoch.
     ///   - open: Returns the protector or recovery key that opens the current epoch.
     func run(
-        creating isCreating: Bool = false, to next: (KeychainHeader) -> NextEpoch,
+        creating isCreating: Bool = false, to next: (KeychainHeader) -> KeyChangeRequest,
         openedBy open: (KeychainPasscodes, KeychainHeader) throws(KeychainFailure) -> KeychainOpener
     ) throws(KeychainFailure) -> KeyChangeOutcome {
         try store.changeKeys(operation, creating: isCreating) {
             (keys, header) throws(KeychainFailure) -> KeyChangePlan in
             let moment = try keys.moment(of: header)
-            var plan = try keys.plan(header, open(keys, header), to: next(header))
-            plan.moment = moment
+            var plan = try keys.plan(header, open(keys, header), to: next(header), since: moment)
             plan.expectedLoss = expectedLoss
             return plan
         } _: { (keys, header, plan) throws(KeychainFailure) in
             try keys.countingWrongPasscodes { () throws(KeychainFailure) in
                 try keys.make(plan, after: header, options)
             }
-        }
-    }
-
-    /// Removes published keys, which have no use without a passcode. The change is
-    /// committed: if this fails, the change does not, and later writes and unlocks try again.
-    func removePublishedKeys() {
-        _ = try? store.workOnKeys(operation) { (keys) throws(KeychainFailure) in
-            try keys.lockWithoutPasscode(keys.deadline)
         }
     }
 }

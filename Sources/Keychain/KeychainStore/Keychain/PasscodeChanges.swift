@@ -17,10 +17,11 @@ extension Keychain {
     ///   `timedOut`, `incomplete`, `keyUnavailable`.
     @discardableResult
     package func setPasscode(
-        _ new: Passcode, _ options: EpochOptions = EpochOptions()
+        _ new: Passcode, _ options: KeyChangeOptions = KeyChangeOptions()
     ) throws(KeychainFailure) -> KeyChangeOutcome {
         let operation = "set the passcode"
-        let next = NextEpoch(passcode: new, stretching: store.stretching, patience: store.timeLimit)
+        let next = KeyChangeRequest(
+            passcode: new, stretching: store.stretching, patience: store.timeLimit)
         let change = KeyChange(store: store, operation: operation, options: options)
         return try change.run(creating: true, to: { _ in next }) {
             (keys, header) throws(KeychainFailure) in
@@ -43,7 +44,7 @@ extension Keychain {
     @discardableResult
     package func changePasscode(
         _ old: Passcode, to new: Passcode,
-        _ options: EpochOptions = EpochOptions()
+        _ options: KeyChangeOptions = KeyChangeOptions()
     ) throws(KeychainFailure) -> KeyChangeOutcome {
         let change = KeyChange(store: store, operation: "change the passcode", options: options)
         return try replacePasscode(old, by: new, change)
@@ -55,18 +56,17 @@ extension Keychain {
     /// - Throws: As ``changePasscode(_:to:_:)``.
     @discardableResult
     package func removePasscode(
-        _ old: Passcode, _ options: EpochOptions = EpochOptions()
+        _ old: Passcode, _ options: KeyChangeOptions = KeyChangeOptions()
     ) throws(KeychainFailure) -> KeyChangeOutcome {
         let change = KeyChange(store: store, operation: "remove the passcode", options: options)
-        let outcome = try replacePasscode(old, by: nil, change)
-        change.removePublishedKeys()
-        return outcome
+        return try replacePasscode(old, by: nil, change)
     }
 
     private func replacePasscode(
         _ old: Passcode, by new: Passcode?, _ change: KeyChange
     ) throws(KeychainFailure) -> KeyChangeOutcome {
-        let next = NextEpoch(passcode: new, stretching: store.stretching, patience: store.timeLimit)
+        let next = KeyChangeRequest(
+            passcode: new, stretching: store.stretching, patience: store.timeLimit)
         return try change.run(to: { _ in next }) {
             (keys, header) throws(KeychainFailure) in
             guard header.lockState != nil else {
@@ -94,12 +94,12 @@ extension Keychain {
     package func rotateKeys(
         _ passcode: Passcode?, revokingRecoveryKey: Bool = false,
         movingDeviceKeyTo place: DeviceKeySource? = nil, boundTo pcrs: [Int]? = nil,
-        _ options: EpochOptions = EpochOptions()
+        _ options: KeyChangeOptions = KeyChangeOptions()
     ) throws(KeychainFailure) -> KeyChangeOutcome {
-        let registers = try NextEpoch.registers(pcrs, at: place)
+        let registers = try KeyChangeRequest.registers(pcrs, at: place)
         let change = KeyChange(store: store, operation: Self.rotating, options: options)
         return try change.run { header in
-            var next = NextEpoch(
+            var next = KeyChangeRequest(
                 passcode: header.lockState == nil ? nil : passcode, stretching: store.stretching,
                 patience: store.timeLimit)
             next.keepsRecoveryKey = !revokingRecoveryKey

@@ -83,7 +83,8 @@ extension Keychain {
     @discardableResult
     package func recover(
         with text: borrowing SecretBytes, settingPasscode new: Passcode?,
-        deviceKeyFrom place: DeviceKeySource? = nil, _ options: EpochOptions = EpochOptions()
+        deviceKeyFrom place: DeviceKeySource? = nil,
+        _ options: KeyChangeOptions = KeyChangeOptions()
     ) throws(KeychainFailure) -> KeyChangeOutcome {
         let expected = try store.workOnKeys(Self.recovering) { (keys) throws(KeychainFailure) in
             RowKinds.lostByRecovery(
@@ -92,9 +93,9 @@ extension Keychain {
         }
         let change = KeyChange(
             store: store, operation: Self.recovering, options: options, expectedLoss: expected)
-        let registers = try NextEpoch.registers(nil, at: place)
-        let outcome = try change.run { header in
-            var next = NextEpoch(
+        let registers = try KeyChangeRequest.registers(nil, at: place)
+        return try change.run { header in
+            var next = KeyChangeRequest(
                 passcode: new, stretching: store.stretching, patience: store.timeLimit)
             // The TPM may be lost, so the new key goes to a file.
             next.source = place ?? (header.isBoundToTPM ? .ownFile : nil)
@@ -108,8 +109,6 @@ extension Keychain {
             }
             return .recovery(RecoveryProtector(key, deviceSecret: secret))
         }
-        if new == nil { change.removePublishedKeys() }
-        return outcome
     }
 }
 

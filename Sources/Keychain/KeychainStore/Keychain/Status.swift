@@ -82,7 +82,7 @@ extension KeychainPasscodes {
         status.recoveryPublicKey = try keybag.recoveryPublicKey?.bytes
         status.lockStateProvider = known.lockState.map { "\($0.provider.place.rawValue)" }
         status.lockStateReason = known.lockState?.provider.reason
-        let findings = known.sharedLockState.findings()
+        let findings = known.openedKeys.findings()
         status.lockStateWarning = findings.isEmpty ? nil : findings.joined(separator: "; ")
     }
 
@@ -97,7 +97,11 @@ extension KeychainPasscodes {
         // An unlocked keychain does not need its device key now, but the next unlock does.
         try source.check(header, until: deadline)
         let reading = keychain.lockStatus(header, of: lockState)
-        if let cause = reading.cause, look.isWorthwhile(at: header, cause) { return nil }
+        if let cause = reading.cause,
+            look.isWorthwhile(at: header, cause, hasKeys: reading.keys != nil)
+        {
+            return nil
+        }
         switch reading {
         case .unlocked: return .unlocked
         case .locked: return .locked

@@ -37,8 +37,7 @@ extension Keychain {
                 end: duration.map { BootTime.now.advanced(by: $0) }, idle: idle)
             let isPublished = try keys.countingWrongPasscodes { () throws(KeychainFailure) in
                 try keys.publish(
-                    header, openedBy: prepared.protector, within: limits, since: prepared.moment,
-                    keys.deadline)
+                    header, openedBy: prepared.protector, within: limits, since: prepared.moment)
             }
             return isPublished ? () : nil
         }
@@ -47,7 +46,7 @@ extension Keychain {
     private struct PreparedUnlock: ~Copyable {
         let protector: Protector
         /// A moment before the passcode was checked: a lock since then wins.
-        let moment: LockMoment?
+        let moment: LockMoment
     }
 
     /// Unlocks the keychain for this process alone, wherever opened keys are kept otherwise.
@@ -68,8 +67,8 @@ extension Keychain {
     ///     restart does.
     ///   - waiting: Whether to wait until the running write has ended. After that, no write with
     ///     the locked keys can happen.
-    ///   - isSweeping: Whether to lock all keychains of the user if the files cannot be read and
-    ///     no opened keys of this keychain can be found.
+    ///   - isSweeping: Whether to lock all keychains of the user if the files are damaged or
+    ///     missing and no opened keys of this keychain can be found.
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `passcodeNotSet` for
     ///   a keychain without a passcode, unless `all` is set; `timedOut`, `inputOutput`. If the
     ///   files cannot be read, this first removes the opened keys, and then throws the reason.
@@ -82,7 +81,15 @@ extension Keychain {
             try lock(all: all, waiting: waiting, &isRead)
         } catch {
             guard !isRead, known != nil || error.code != .itemNotFound else { throw error }
-            throw lockUnread(known, all: all, orEveryKeychain: isSweeping, because: error)
+            let failure = lockUnread(
+                known, all: all, orEveryKeychain: isSweeping && error.isOfFiles, because: error)
+            // After a momentary error the next look succeeds. For a timeout no time is left.
+            guard !error.isOfFiles, error.code != .timedOut else { throw failure }
+            do throws(KeychainFailure) {
+                try lock(all: all, waiting: waiting, &isRead)
+            } catch {
+                throw isRead ? error : failure
+            }
         }
     }
 
@@ -97,7 +104,7 @@ extension Keychain {
             isRead = true
             guard let lockState = header.lockState else {
                 // Drops the secret that the TPM released, so that the next use asks the TPM again.
-                if header.isBoundToTPM, all { try header.sharedLockState.lock(all: true) }
+                if header.isBoundToTPM, all { try header.openedKeys.lock(all: true) }
                 // A lock of all keys, as at a log-out, succeeds whatever was open:
                 // spec/keys-and-states.md §5.
                 guard !all else { return }
@@ -129,11 +136,12 @@ extension Keychain {
         }
     }
 
-    /// The reason why keys that this process has replaced are no longer shared, so that other
-    /// processes have to unlock again; nil if they are shared, or there are none.
-    package func reasonKeysAreNotShared() -> String? {
-        lastKnownID.flatMap { LockStates.store(of: $0, at: store.location).fallback }
-            .map { "\($0)" }
+    /// Why programs that had the keychain unlocked have to unlock it again, since this process has
+    /// changed its keys; nil if they need not.
+    package func reasonOthersAreLocked() -> String? {
+        lastKnownID.flatMap {
+            LockStates.store(of: $0, at: store.location).reasonOthersAreLocked?.message
+        }
     }
 
     /// Removes the opened keys for all processes although the keychain's files cannot be read: a
@@ -147,14 +155,12 @@ extension Keychain {
     ) -> KeychainFailure {
         do {
             defer { announceLockState() }
-            let locked = try LockStates.lock(
+            let isOfEvery = try LockStates.lock(
                 known ?? deviceKeyOwner, at: store.location, all: all, orEveryKeychain: isSweeping)
             let words =
-                switch locked {
-                case .one: "its opened keys were removed nevertheless"
-                case .every: "the opened keys of all keychains of this user were removed"
-                case .none: "it may still have opened keys: `valet lock` removes all"
-                }
+                isOfEvery
+                ? "the opened keys of all keychains of this user were removed"
+                : "its opened keys were removed nevertheless"
             return KeychainFailure(failure, adding: words)
         } catch {
             return KeychainFailure(
@@ -176,6 +182,19 @@ extension Keychain {
             return try source.given(by: source.preferred).keychainID
         } catch {
             return nil
+        }
+    }
+}
+
+extension KeychainFailure {
+    /// Whether files of the keychain are missing or damaged, or must not be used. Other failures
+    /// may last for a moment only.
+    fileprivate var isOfFiles: Bool {
+        switch code {
+        case .itemNotFound, .incomplete, .keychainDamaged, .newerFormat, .insecureFiles,
+            .unsupportedFileSystem:
+            true
+        default: false
         }
     }
 }

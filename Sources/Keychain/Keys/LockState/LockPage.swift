@@ -36,6 +36,39 @@ struct LockPage: Sendable {
 
     let file: OpenFile
 
+    /// Opens the page of the keychain in `folder`, to change it.
+    ///
+    /// - Parameter making: Whether to make a file that does not exist.
+    /// - Returns: nil if the file does not exist and is not made.
+    static func changeable(in folder: String, making: Bool) throws(SystemError) -> LockPage? {
+        let directory = try PrivateDirectory.open(folder, creating: false)
+        return try OpenFile.open(fileName, in: directory, for: making ? .making : .changing)
+            .map(LockPage.init)
+    }
+
+    /// The page of the keychain in `folder`, and its marks; made if it is missing. The caller holds
+    /// the lock of writers.
+    ///
+    /// - Throws: ``KeychainFailure``: `cannotShare`; `inputOutput` if the file cannot be read. Its
+    ///   page, if it has one, is unchanged.
+    static func made(in folder: String) throws(KeychainFailure) -> (LockPage, LockMarks) {
+        let page: LockPage
+        do throws(SystemError) {
+            guard let found = try changeable(in: folder, making: true) else {
+                throw SystemError(.missing, during: "share opened keys", path: folder)
+            }
+            page = found
+        } catch {
+            throw KeychainFailure(cannotShare: error)
+        }
+        if let marks = try page.marks() { return (page, marks) }
+        do {
+            return (page, try page.make())
+        } catch {
+            throw KeychainFailure(cannotShare: error)
+        }
+    }
+
     /// The marks; nil if the file has no page.
     ///
     /// - Throws: ``KeychainFailure``: `inputOutput` if the file cannot be read.
@@ -67,8 +100,8 @@ struct LockPage: Sendable {
         return try? LockMark(copying: bytes)
     }
 
-    /// Writes a whole page with new marks. The caller holds the lock of writers.
-    func make() throws(SystemError) -> LockMarks {
+    /// Writes a whole page with new marks.
+    private func make() throws(SystemError) -> LockMarks {
         let marks = LockMarks.random()
         var bytes = Self.head(marks)
         bytes += [UInt8](repeating: 0, count: Self.byteCount - bytes.count)
@@ -83,10 +116,11 @@ struct LockPage: Sendable {
 
     /// Changes the mark of the scope `whileUnlocked`, or with `all` both marks. Once this returns,
     /// keys that were bound to a replaced mark open nothing.
-    func change(all: Bool) throws(SystemError) {
-        let isPage = (try? marks()) != nil
+    ///
+    /// - Parameter isNew: Whether the file has no page.
+    func change(all: Bool, isNew: Bool) throws(SystemError) {
         let new = LockMarks.random()
-        if !isPage {
+        if isNew {
             try file.write((Self.head(new) + [UInt8](repeating: 0, count: 16)).span)
         } else if all {
             try file.write((new.firstUnlock.bytes + new.unlocked.bytes).span, at: 16)
@@ -96,7 +130,7 @@ struct LockPage: Sendable {
     }
 }
 
-/// The page of one keychain's folder as a process knows it: an open file. At intervals, the process
+/// The page of one keychain's folder as a process reads it: an open file. At intervals, the process
 /// checks that the file's path still leads to it.
 final class PageWatch: Sendable {
     /// The path of the keychain's folder.
@@ -133,7 +167,7 @@ final class PageWatch: Sendable {
             if let marks = try? page.marks() { return marks }
             memory.value.held.withLock { $0 = nil }
         }
-        guard let page = try open(.reading) else { return nil }
+        guard let page = try open() else { return nil }
         guard let marks = try page.marks() else { return nil }
         memory.value.held.withLock { $0 = Held(page: page, lastLook: now) }
         return marks
@@ -161,22 +195,10 @@ final class PageWatch: Sendable {
         return try marks(at: .now)
     }
 
-    /// Opens the page to change it.
-    ///
-    /// - Parameter making: Whether to make a file that does not exist.
-    /// - Returns: nil if the file does not exist and is not made.
-    /// - Throws: ``SystemError``.
-    func changeable(making: Bool) throws(SystemError) -> LockPage? {
-        let directory = try PrivateDirectory.open(folder, creating: false)
-        return try OpenFile.open(
-            LockPage.fileName, in: directory, for: making ? .making : .changing
-        ).map(LockPage.init)
-    }
-
-    private func open(_ access: OpenFile.Access) throws(KeychainFailure) -> LockPage? {
+    private func open() throws(KeychainFailure) -> LockPage? {
         do {
             let directory = try PrivateDirectory.open(folder, creating: false)
-            return try OpenFile.open(LockPage.fileName, in: directory, for: access)
+            return try OpenFile.open(LockPage.fileName, in: directory, for: .reading)
                 .map(LockPage.init)
         } catch {
             // A file or folder that other users can change counts as missing.

@@ -2,21 +2,26 @@
 
 package import ValetKeychainModel
 package import ValetSealing
-internal import ValetSystem
+package import ValetSystem
 
 /// The lock state of one keychain with a passcode; safe to use from any thread.
 ///
-/// `KeychainStore` holds the lock of writers when it publishes or renews keys, so that two unlocks
-/// have an order. Locking the keychain does not wait for the lock of writers.
+/// Its keys are either ``SharedKeys`` or ``OwnKeys`` of this process, and every call works with one
+/// of the two. A process with keys of its own never changes what other processes share, with one
+/// exception: ``lock(all:)`` locks the keychain for everybody.
+///
+/// `KeychainStore` holds the lock of writers when it publishes or renews shared keys, so that two
+/// unlocks have an order. Locking, and the keys of one process, need no lock of writers.
 package final class LockStateStore: Sendable {
     package let keychainID: KeychainID
     private let choose: @Sendable () -> LockStateProvider
     private let choice = Lock<LockStateProvider?>(nil)
     let now: @Sendable () -> BootTime
     private let page: PageWatch
-    let shared: SharedLockState
-    let process: ProcessLockState
+    let shared: SharedKeys
+    private let own: OwnKeys
     private let use = IdleUse()
+    private let othersAreLocked = Lock<KeychainFailure?>(nil)
 
     /// Opens nothing yet.
     ///
@@ -30,8 +35,8 @@ package final class LockStateStore: Sendable {
         self.now = now
         choose = provider
         page = PageWatch(folder: places.folder)
-        shared = SharedLockState(keychainID: keychainID, places: places, page: page, use: use)
-        process = ProcessLockState(page: page, use: use)
+        shared = SharedKeys(keychainID: keychainID, places: places, page: page, use: use)
+        own = OwnKeys(keychainID: keychainID, page: page, use: use)
     }
 
     private var chosen: LockStateProvider {
@@ -43,17 +48,34 @@ package final class LockStateStore: Sendable {
         }
     }
 
-    private var isForSharing: Bool { chosen.place == .kernel }
+    /// Whether this process shares its keys, unless it could not.
+    package var isForSharing: Bool { chosen.place == .kernel }
+
+    private enum Keys {
+        case shared(SharedKeys)
+        case own(OwnKeys)
+    }
+
+    /// The keys that this process uses. One that could not share its keys has them for itself.
+    private var keys: Keys { isForSharing && !own.hasKeys ? .shared(shared) : .own(own) }
+
+    /// Whether other processes share the keys of this one.
+    package var isShared: Bool {
+        switch keys {
+        case .shared: true
+        case .own: false
+        }
+    }
 
     /// Where the keys are: in the chosen place, or in this process if they could not be shared.
     package var provider: LockStateProvider {
-        guard let fallback = process.fallback else { return chosen }
+        guard let fallback = own.fallback else { return chosen }
         let room = fallback.code == .quotaExceeded ? KernelKeyring.room().map { " (\($0))" } : nil
         return LockStateProvider(.process, "\(fallback)\(room ?? "")")
     }
 
     /// Why opened keys are only in this process; nil if they are shared, or no key is open.
-    package var fallback: KeychainFailure? { process.fallback }
+    package var fallback: KeychainFailure? { own.fallback }
 
     /// The state at this moment.
     ///
@@ -62,15 +84,14 @@ package final class LockStateStore: Sendable {
     ///
     /// - Parameter mark: The epoch of the database. Keys of other epochs are ignored.
     package func current(expecting mark: EpochMark) -> LockStatus {
-        guard isForSharing else { return process.current(expecting: mark, now: now) }
-        if process.fallback != nil {
-            let own = process.current(expecting: mark, now: now)
-            if case .unlocked = own { return own }
-            let reading = shared.current(expecting: mark, now: now)
-            // Another process has shared keys since: this process uses those from now on.
-            if case .unlocked = reading { process.forget() }
-            return better(reading, own)
+        switch keys {
+        case .own(let own) where !isForSharing: return own.current(expecting: mark, now: now)
+        case .own(let own): return current(expecting: mark, of: own, beside: shared)
+        case .shared(let shared): return current(expecting: mark, of: shared)
         }
+    }
+
+    private func current(expecting mark: EpochMark, of shared: SharedKeys) -> LockStatus {
         let reading = shared.current(expecting: mark, now: now)
         guard case .unknown(let error) = reading, error.code == .kernelRefuses else {
             return reading
@@ -78,31 +99,41 @@ package final class LockStateStore: Sendable {
         return .beforeFirstUnlock(.kernelRefuses(error))
     }
 
+    /// The state in a process that could not share its keys. If another process has shared some
+    /// since, this one uses those from now on.
+    private func current(
+        expecting mark: EpochMark, of own: OwnKeys, beside shared: SharedKeys
+    ) -> LockStatus {
+        let reading = own.current(expecting: mark, now: now)
+        if case .unlocked = reading { return reading }
+        let other = current(expecting: mark, of: shared)
+        switch (other, reading) {
+        case (.unlocked, _), (.locked, _):
+            own.forget()
+            return other
+        case (.beforeFirstUnlock, .locked): return reading
+        case (.beforeFirstUnlock, _), (.unknown, _): return other
+        }
+    }
+
     /// The period of the unlock when ``current(expecting:)`` last read it; other processes may have
     /// renewed it since. Nil while the keychain is locked.
     package var unlockPeriod: UnlockPeriod? {
-        isShared ? shared.remembered?.unlocked?.payload.period : process.period
+        switch keys {
+        case .shared(let shared): shared.remembered?.unlocked?.payload.period
+        case .own(let own): own.period
+        }
     }
 
-    /// Whether other processes share the keys.
-    package var isShared: Bool { isForSharing && process.fallback == nil }
-
-    /// Whether the keychain is unlocked and `keys`, from ``current(expecting:)``, are still its
+    /// Whether the keychain is unlocked and `opened`, from ``current(expecting:)``, are still its
     /// keys. Every read asks this. If false, read the state anew.
     ///
     /// Makes two system calls per millisecond at most, because locking waits for a millisecond
     /// before it returns (docs/decisions/0013-kernel-keys.md).
-    package func isUnlocked(with keys: OpenedKeys) -> Bool {
-        guard isShared else { return process.isUnlocked(with: keys, now: now) }
-        return shared.isUnlocked(with: keys, now: now)
-    }
-
-    /// The shared state, unless this process has more keys.
-    private func better(_ shared: LockStatus, _ own: LockStatus) -> LockStatus {
-        switch shared {
-        case .unlocked, .locked: shared
-        case .beforeFirstUnlock: own
-        case .unknown(let error): error.code == .kernelRefuses ? own : shared
+    package func isUnlocked(with opened: OpenedKeys) -> Bool {
+        switch keys {
+        case .shared(let shared): shared.isUnlocked(with: opened, now: now)
+        case .own(let own): own.isUnlocked(with: opened, now: now)
         }
     }
 
@@ -110,68 +141,56 @@ package final class LockStateStore: Sendable {
     /// The caller holds the lock of writers.
     package func preparePage() {
         // If the folder cannot be written, other processes cannot announce locks in it either.
-        _ = try? shared.writablePage()
+        _ = try? LockPage.made(in: page.folder)
     }
 
     /// Whether the keychain's folder has a page of locks.
     package var hasPage: Bool { (try? page.marks(at: .now)) != nil }
 
-    /// The moment before a passcode is checked. A lock after this moment stays in force.
+    /// This moment. Take it before a passcode is checked: a lock after it stays in force.
     package func moment() throws(KeychainFailure) -> LockMoment {
         LockMoment(marks: try page.freshMarks())
     }
 
-    /// Unlocks: publishes the opened keys within `limits`.
+    /// Unlocks: publishes the opened keys within `limits`, in place of published keys and their
+    /// limits. If keys cannot be shared, they stay in this process, shared ones stay unchanged, and
+    /// ``fallback`` gives the reason.
     ///
-    /// Replaces published keys and their limits. If keys cannot be shared, they stay in this
-    /// process, shared ones stay unchanged, and ``fallback`` gives the reason.
-    ///
-    /// - Parameters:
-    ///   - moment: The moment before the passcode was checked; nil for now. A lock since then stays
-    ///     in force for keys of this process.
-    ///   - bindsShared: Whether it stays in force for shared keys, too: for a change of keys, which
-    ///     takes long. An unlock answers to locks that come while it publishes.
+    /// - Parameter moment: The moment before the passcode was checked; nil for now. A lock since
+    ///   then stays in force for keys of this process. For shared keys, only a lock during the
+    ///   publication does.
     /// - Throws: ``KeychainFailure``: `wrongKeys` for keys that are not of this keychain,
     ///   ``KeychainFailure``: `inputOutput`.
     package func publish(
-        _ keys: OpenedKeys, within limits: UnlockLimits, since moment: LockMoment? = nil,
-        bindsShared: Bool = false
+        _ opened: OpenedKeys, within limits: UnlockLimits, since moment: LockMoment? = nil
     ) throws(KeychainFailure) {
         let period = UnlockPeriod(limits, from: now())
-        let (firstUnlock, unlocked) = try payloads(keys, period)
-        let marks: LockMarks?
-        if let moment {
-            marks = moment.marks
-        } else {
-            if !hasPage { preparePage() }
-            marks = try page.marks(at: .now)
-        }
+        let start: LockMoment
+        if let moment { start = moment } else { start = try withPage(self.moment()) }
         guard isForSharing else {
-            try process.publish(firstUnlock: firstUnlock, unlocked: unlocked, under: marks)
-            return
+            return try own.publish(opened, for: period, since: start)
         }
         do {
-            _ = try shared.publish(
-                SharedLockState.Publication(
-                    payloads: [firstUnlock, unlocked], marks: bindsShared ? moment?.marks : nil,
-                    onlyOpenScopes: false),
-                now: now())
-            process.forget()
+            try shared.publish(opened, for: period, now)
+            own.forget()
+            othersAreLocked.withLock { $0 = nil }
         } catch {
-            guard error.meansKeepingOwn else { throw error }
-            try process.publish(
-                firstUnlock: firstUnlock, unlocked: unlocked, under: marks, fallback: error)
+            guard [.quotaExceeded, .kernelRefuses, .cannotShare].contains(error.code) else {
+                throw error
+            }
+            try own.publish(opened, for: period, since: start, fallback: error)
         }
     }
 
     /// Locks: removes the keys of the scope `whileUnlocked` from every process that shares the
-    /// folder. Takes a millisecond, after which no process uses them.
+    /// folder, whether or not this one shares its keys. Takes a millisecond, after which no process
+    /// uses them.
     ///
     /// - Parameter all: Also removes the keys of the scope `afterFirstUnlock`, as a reboot does.
     /// - Throws: ``KeychainFailure``: `inputOutput`: processes with keys of their own may
     ///   still have them.
     package func lock(all: Bool) throws(KeychainFailure) {
-        process.lock(all: all)
+        own.lock(all: all)
         try shared.lock(all: all)
     }
 
@@ -179,13 +198,26 @@ package final class LockStateStore: Sendable {
     ///
     /// - Throws: ``KeychainFailure``: `inputOutput`.
     package func hasKeys() throws(KeychainFailure) -> Bool {
-        if process.hasKeys { return true }
+        if own.hasKeys { return true }
+        return try areKeysShared()
+    }
+
+    /// Whether the kernel has opened keys of the keychain, of any epoch.
+    private func areKeysShared() throws(KeychainFailure) -> Bool {
         do throws(KeychainFailure) {
             return try shared.hasKeys()
         } catch {
             guard error.code == .kernelRefuses else { throw error }
             return false
         }
+    }
+
+    /// Locks the keychain in a folder, whatever its id: keys that are bound to the folder's marks
+    /// open nothing any more.
+    ///
+    /// - Throws: As ``lock(all:)``.
+    package static func lockFolder(_ folder: String, all: Bool) throws(KeychainFailure) {
+        try SharedKeys.lockFolder(folder, all: all)
     }
 
     /// Locks every keychain whose keys this user shares, even those unknown to this process. Takes
@@ -198,33 +230,25 @@ package final class LockStateStore: Sendable {
     package static func lockEveryKeychain(
         all: Bool, in places: SharingPlaces
     ) throws(KeychainFailure) {
-        try SharedLockState.lockEveryKeychain(all: all, places, PageWatch(folder: places.folder))
+        try SharedKeys.lockEveryKeychain(all: all, places)
     }
 
     /// Drops this process's keys of epochs before `epoch`, which are over. Other processes drop
     /// their own.
     package func forget(before epoch: Epoch) {
         shared.forget(before: epoch)
-        process.forget(before: epoch)
+        own.forget(before: epoch)
     }
 
     /// Descriptions of changes that others made to this keychain's keys in the kernel.
     package func findings() -> [String] {
         isForSharing ? shared.findings(now) : []
     }
-
-    func payloads(
-        _ keys: OpenedKeys, _ period: UnlockPeriod
-    ) throws(KeychainFailure) -> (firstUnlock: KeyPayload, unlocked: KeyPayload) {
-        (
-            try KeyPayload(.afterFirstUnlock, of: keychainID, from: keys, period: .unlimited),
-            try KeyPayload(.whileUnlocked, of: keychainID, from: keys, period: period)
-        )
-    }
 }
 
 /// The marks at one moment. A lock changes the marks.
 package struct LockMoment: Sendable {
+    /// Nil if the folder had no page of locks.
     let marks: LockMarks?
 }
 
@@ -244,7 +268,10 @@ extension LockStateStore {
     /// published concurrently.
     /// - Throws: ``KeychainFailure``: `kernelRefuses`, `inputOutput`.
     package func renew() throws(KeychainFailure) {
-        if isShared { try shared.renew(now) } else { process.renew(now: now()) }
+        switch keys {
+        case .shared(let shared): try shared.renew(now)
+        case .own(let own): own.renew(now: now())
+        }
     }
 
     /// Postpones renewing by a sixty-fourth of the idle time, while another process changes the
@@ -263,81 +290,75 @@ extension LockStateStore {
     }
 }
 
-/// Replacing open keys by those of another epoch, without unlocking: docs/FORMAT.md §10.6.
+/// A change of keys: docs/FORMAT.md §10.6. The caller holds the lock of writers.
 extension LockStateStore {
-    /// Replaces the published keys by those of another epoch while the keychain stays unlocked.
-    /// Never undoes a lock. Limits and deadline stay unchanged.
+    /// Makes threads of this process wait whose own keys do not fit the database. Call it before
+    /// the commit of a change of keys, and ``endChange()`` once the keys are replaced.
+    package func beginChange() { own.beginChange() }
+
+    package func endChange() { own.endChange() }
+
+    /// Waits until a change of keys that this process has committed has replaced its own keys.
     ///
-    /// If the keys cannot be shared, they stay in this process; for other processes the keychain is
-    /// as before its first unlock. ``provider`` then names this process.
-    /// - Throws: ``KeychainFailure``: `notUnlocked` if the keychain is not unlocked;
-    ///   ``KeychainFailure``: `wrongKeys`, `inputOutput`.
-    package func replaceKeys(with keys: OpenedKeys) throws(KeychainFailure) {
-        guard isShared else {
-            try process.update(now: now()) { unlocked throws(KeychainFailure) in
-                try payloads(keys, unlocked.period)
-            }
-            return
-        }
-        guard case .found(let found) = try shared.lookUp(.whileUnlocked, of: nil, now) else {
-            throw KeychainFailure(.notUnlocked, during: .update)
-        }
-        let (firstUnlock, unlocked) = try payloads(keys, found.payload.period)
-        try replace([firstUnlock, unlocked], stillOpen: .whileUnlocked) {
-            (marks, error) throws(KeychainFailure) in
-            try process.publish(
-                firstUnlock: firstUnlock, unlocked: unlocked, under: marks, fallback: error)
-        }
+    /// - Returns: false at the deadline.
+    package func awaitChange(before deadline: Deadline) -> Bool {
+        own.awaitChange(before: deadline)
     }
 
-    /// Replaces the keys of the scope `afterFirstUnlock` while the keychain is locked. Never opens
-    /// a keychain that was locked with all scopes.
-    ///
-    /// Keys that cannot be shared stay in this process, as with ``replaceKeys(with:)``.
-    /// - Throws: ``KeychainFailure``: `notUnlocked` if the keychain was not unlocked since it was
-    ///   locked with all; ``KeychainFailure``: `wrongKeys`, `inputOutput`.
-    package func replaceFirstUnlockKeys(with keys: OpenedKeys) throws(KeychainFailure) {
-        let firstUnlock = try KeyPayload(
-            .afterFirstUnlock, of: keychainID, from: keys, period: .unlimited)
-        guard isShared else { return try process.update(firstUnlock: firstUnlock) }
-        try replace([firstUnlock], stillOpen: .afterFirstUnlock) {
-            (marks, error) throws(KeychainFailure) in
-            try process.publish(firstUnlock: firstUnlock, under: marks, fallback: error)
-        }
-    }
-
-    /// Publishes `payloads` as far as keys of their scopes are open.
+    /// Puts keys in the place of those of the epoch `former`, after a change of keys was committed.
+    /// A locked keychain stays locked, and an unlocked one keeps its limits and deadline.
     ///
     /// - Parameters:
-    ///   - scope: The scope that must be open afterwards.
-    ///   - keepOwn: Stores the keys in this process, if they cannot be shared. Before that,
-    ///     other processes lose their keys, which are of a past epoch.
-    private func replace(
-        _ payloads: [KeyPayload], stillOpen scope: KeyScope,
-        _ keepOwn: (LockMarks?, KeychainFailure) throws(KeychainFailure) -> Void
-    ) throws(KeychainFailure) {
-        // A lock at any later moment stays in force, also for keys of this process.
-        let moment = try moment()
-        do throws(KeychainFailure) {
-            let open = try shared.publish(
-                SharedLockState.Publication(payloads: payloads, onlyOpenScopes: true), now: now())
-            guard open.contains(scope) else {
-                throw KeychainFailure(.notUnlocked, during: .update)
+    ///   - opened: The new keys; nil to end the former ones.
+    ///   - moment: For a change that unlocks the keychain, the moment before it. A lock since then
+    ///     stays in force.
+    ///
+    /// The change is complete: if this fails, the keychain is locked, and
+    /// ``reasonOthersAreLocked`` tells why. The former keys open nothing in any case.
+    package func replaceKeys(
+        of former: EpochMark, by opened: OpenedKeys?, unlockingSince moment: LockMoment?
+    ) {
+        let failure: KeychainFailure?
+        do {
+            switch keys {
+            case .shared(let shared):
+                try shared.replace(former, by: opened, unlockingSince: moment, now)
+                failure = nil
+            case .own(let own):
+                try own.replace(
+                    former, by: opened, unlockingSince: moment.map(withPage), now: now)
+                failure = opened == nil || !mayBeShared ? nil : notShared
             }
         } catch {
-            guard error.meansKeepingOwn else { throw error }
-            guard case .found = try shared.lookUp(scope, of: nil, now) else {
-                throw KeychainFailure(.notUnlocked, during: .update)
-            }
-            shared.endAll()
-            try keepOwn(moment.marks, error)
+            own.forget()
+            failure = error
         }
+        othersAreLocked.withLock { $0 = failure }
     }
-}
 
-extension KeychainFailure {
-    /// Whether the keys cannot be shared and stay in the process.
-    fileprivate var meansKeepingOwn: Bool {
-        [.quotaExceeded, .kernelRefuses, .cannotShare].contains(code)
+    /// Why programs that had the keychain unlocked have to unlock it again, since this process has
+    /// replaced its keys; nil if they need not.
+    package var reasonOthersAreLocked: KeychainFailure? { othersAreLocked.withLock { $0 } }
+
+    /// Keys of this process are bound to a page: if the folder had none, to the one of now.
+    private func withPage(_ moment: LockMoment) throws(KeychainFailure) -> LockMoment {
+        guard moment.marks == nil else { return moment }
+        preparePage()
+        return try self.moment()
+    }
+
+    /// Whether the kernel has keys of the keychain. True also if that is unknown.
+    private var mayBeShared: Bool { (try? areKeysShared()) != false }
+
+    private var notShared: KeychainFailure {
+        KeychainFailure(
+            .notUnlocked, during: LockStateOperation.update.rawValue,
+            message: "this program shares no opened keys: \(provider.reason)")
+    }
+
+    /// Ends shared keys that are not of the current epoch `mark`: a program was killed before it
+    /// could replace them. Does nothing in a process with keys of its own.
+    package func endKeys(unlessOf mark: EpochMark) {
+        if case .shared(let shared) = keys { shared.end(unlessOf: mark, now) }
     }
 }

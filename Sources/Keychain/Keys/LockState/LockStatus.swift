@@ -100,6 +100,17 @@ package final class OpenedKeys: Sendable {
     }
 }
 
+extension OpenedKeys {
+    /// The keys that stay open after a lock.
+    ///
+    /// - Throws: ``KeychainFailure``: `wrongKeys` unless they belong to this keychain.
+    func ofFirstUnlock(of keychainID: KeychainID) throws(KeychainFailure) -> OpenedKeys {
+        let payload = try KeyPayload(
+            .afterFirstUnlock, of: keychainID, from: self, period: .unlimited)
+        return try OpenedKeys(firstUnlock: payload, unlocked: nil)
+    }
+}
+
 /// The identity of an epoch of keys.
 package struct EpochMark: Hashable, Sendable {
     package let epoch: Epoch

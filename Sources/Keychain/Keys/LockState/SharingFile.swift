@@ -155,6 +155,9 @@ struct OpenSharingFile: Sendable {
         }
     }
 
+    /// The serial numbers of the kernel's keys that it names.
+    var serials: [KeySerial] { KeyScope.allCases.compactMap { contents?[$0]?.serial } }
+
     func namesSameKeys(as other: OpenSharingFile) -> Bool {
         KeyScope.allCases.allSatisfy { scope in
             contents?[scope]?.serial == other.contents?[scope]?.serial

@@ -11,7 +11,7 @@ internal import ValetSystem
 ///
 /// It takes about 20 µs for each small item. Its memory does not depend on their number: it holds 4
 /// MiB of rows at most, and SQLite writes full pages of its cache to the log.
-struct Rekeying {
+struct KeyChangeSealing {
     private static let batchRowCount = 128
     private static let batchByteCount = 4 << 20
 
@@ -25,8 +25,6 @@ struct Rekeying {
     let setsDamagedAside: Bool
     /// Rows whose loss is expected. They do not count as damaged.
     let expectedLoss: RowKinds?
-    /// Called with the number of rows looked at.
-    let progress: (Int) -> Void
 
     private var connection: Connection { rows.writer.connection }
 
@@ -34,9 +32,10 @@ struct Rekeying {
 
     /// Seals everything again.
     ///
+    /// - Parameter progress: Called with the number of rows looked at.
     /// - Returns: The number of rows that do not open, without those of ``expectedLoss``. Unless
     ///   these are set aside, a caller must not commit if the number is not 0.
-    func run() throws(KeychainFailure) -> Int {
+    func run(progress: (Int) -> Void) throws(KeychainFailure) -> Int {
         var (damagedCount, count) = (0, 0)
         let next = Statement(
             """

@@ -2,7 +2,7 @@
 
 internal import ValetDatabase
 package import ValetKeychainModel
-internal import ValetKeys
+package import ValetKeys
 internal import ValetSealing
 internal import ValetSystem
 internal import ValetTPM
@@ -13,10 +13,12 @@ extension KeychainPasscodes {
 
     /// Prepares a change of the keychain that `header` describes; `opener` opens it.
     ///
+    /// - Parameter moment: A moment before the passcode was checked.
     /// - Throws: ``KeychainFailure``: `keyUnavailable` if the new source has no device secret,
     ///   `outOfMemory`.
     package func plan(
-        _ header: KeychainHeader, _ opener: consuming KeychainOpener, to next: NextEpoch
+        _ header: KeychainHeader, _ opener: consuming KeychainOpener, to next: KeyChangeRequest,
+        since moment: LockMoment
     ) throws(KeychainFailure) -> KeyChangePlan {
         let source = next.source ?? header.keybag.deviceSource
         let keychainID = header.settings.keychainID
@@ -26,7 +28,7 @@ extension KeychainPasscodes {
             return KeyChangePlan(
                 opener: opener, protector: try self.source.protector(held, share),
                 deviceSource: source, deviceKey: nil, keepsRecoveryKey: next.keepsRecoveryKey,
-                unlocks: next.unlocks)
+                unlockingSince: next.unlocks ? moment : nil)
         }
         let file: DeviceKeyFile
         if source == .ownFile {
@@ -39,11 +41,12 @@ extension KeychainPasscodes {
         let protector = try self.protector(file.intoSecret(), next)
         return KeyChangePlan(
             opener: opener, protector: protector, deviceSource: source, deviceKey: deviceKey,
-            keepsRecoveryKey: next.keepsRecoveryKey, unlocks: next.unlocks)
+            keepsRecoveryKey: next.keepsRecoveryKey,
+            unlockingSince: next.unlocks ? moment : nil)
     }
 
     private func protector(
-        _ secret: consuming DeviceSecret, _ next: NextEpoch
+        _ secret: consuming DeviceSecret, _ next: KeyChangeRequest
     ) throws(KeychainFailure) -> Protector {
         switch next.passcode {
         case .none: return Protector(secret)
@@ -66,62 +69,47 @@ extension KeychainPasscodes {
     ///   `diskFull`, `readOnly`, `authenticationFailed`, `keychainDamaged`. Then nothing has
     ///   changed.
     package func make(
-        _ plan: borrowing KeyChangePlan, after header: KeychainHeader, _ options: EpochOptions
+        _ plan: borrowing KeyChangePlan, after header: KeychainHeader, _ options: KeyChangeOptions
     ) throws(KeychainFailure) -> KeyChangeOutcome? {
         try checkSpace()
-        // Both a change and its rollback publish keys, so watchers have to look.
-        defer { keychain.announceLockState() }
         let erasure = OldKeyErasure(keychain)
-        var before: LockStatus?
-        var outcome = KeyChangeOutcome()
-        let erase: (RowWriter) -> Void = { writer in
-            erasure.endChange()
-            do throws(KeychainFailure) {
-                try erasure.erase(writer)
-            } catch {
-                outcome.pendingErasure = error
-            }
-        }
+        var setAsideCount = 0
         let isMade = try replaceKeys(
-            of: header, afterCommit: erase
+            of: header, unlockingSince: plan.unlockingSince
         ) { (writer) throws(KeychainFailure) in
             let new = try plan.successor(of: header)
             let opened = try new.unlock(with: plan.protector)
-            let former = try plan.open(header)
-            try translating(erasure.beginChange(), during: operation)
-            outcome.setAsideCount = try seal(
-                from: (header, former.0, former.1), to: KeySet(new, opened, opened: nil), writer,
-                plan, options)
+            let (keys, proof) = try plan.open(header)
+            let sealing = KeyChangeSealing(
+                former: try KeySet(header, keys, opened: nil).rows, proof: proof,
+                rows: RowTransaction(
+                    writer: writer, state: try KeySet(new, opened, opened: nil).rows,
+                    now: Moment(nanoseconds: WallClock.nanoseconds), operation: operation),
+                setsDamagedAside: options.skipsDamaged || plan.isRecovery,
+                expectedLoss: plan.expectedLoss)
+            setAsideCount = try seal(sealing, under: new, options)
             try translating(erasure.prepare(), during: operation)
             try translating(writeDeviceKey(of: plan), during: operation)
-            before = header.lockStatus
-            try publish(new, opened, of: header, plan)
-        } onFailure: { () throws(KeychainFailure) in
-            erasure.endChange()
-            if let before { try header.putBack(before) }
+            return (new, opened)
         }
-        return isMade ? outcome : nil
+        guard isMade else { return nil }
+        var outcome = KeyChangeOutcome(setAsideCount: setAsideCount)
+        // Under a lock of its own: readers that wait for the new keys need not wait for this.
+        outcome.pendingErasure = erasure.eraseAfterChange(deadline)
+        return outcome
     }
 
     /// - Returns: The number of damaged rows that were set aside.
     private func seal(
-        from former: (header: KeychainHeader, keys: UnlockedKeybag, proof: PresenceProof),
-        to new: KeySet, _ writer: RowWriter, _ plan: borrowing KeyChangePlan,
-        _ options: EpochOptions
+        _ sealing: KeyChangeSealing, under new: KeychainHeader, _ options: KeyChangeOptions
     ) throws(KeychainFailure) -> Int {
-        let setsDamagedAside = options.skipsDamaged || plan.isRecovery
+        let writer = sealing.rows.writer
         let total = try translating(operation) { () throws(SystemError) in
-            try writer.replaceKeybag(by: new.header)
+            try writer.replaceKeybag(by: new)
             return try RowCount.rows(in: writer.connection)
         }
-        let count = try Rekeying(
-            former: KeySet(former.header, former.keys, opened: nil).rows, proof: former.proof,
-            rows: RowTransaction(
-                writer: writer, state: new.rows,
-                now: Moment(nanoseconds: WallClock.nanoseconds), operation: operation),
-            setsDamagedAside: setsDamagedAside, expectedLoss: plan.expectedLoss
-        ) { options.progress(min($0, total), total) }.run()
-        guard setsDamagedAside || count == 0 else {
+        let count = try sealing.run { options.progress(min($0, total), total) }
+        guard sealing.setsDamagedAside || count == 0 else {
             let items = count == 1 ? "1 item is" : "\(count) items are"
             throw KeychainFailure(
                 .damaged, during: operation, message: "\(items) damaged",
@@ -129,23 +117,6 @@ extension KeychainPasscodes {
                     + "good")
         }
         return count
-    }
-
-    /// Publishes the new keys in place of the former ones, just before the commit. Readers wait for
-    /// it.
-    func publish(
-        _ new: KeychainHeader, _ opened: UnlockedKeybag, of header: KeychainHeader,
-        _ plan: borrowing KeyChangePlan
-    ) throws(KeychainFailure) {
-        let isUnlocked = if case .unlocked = header.lockStatus { true } else { false }
-        let keys = new.published(opened)
-        if plan.unlocks, !isUnlocked {
-            try new.lockState?.publish(
-                keys, within: .none, since: plan.moment, bindsShared: true)
-        } else {
-            // If another process locks the keychain now, it stays locked.
-            try new.publishInPlace(of: header, keys)
-        }
     }
 
     private func writeDeviceKey(of plan: borrowing KeyChangePlan) throws(SystemError) {
@@ -182,16 +153,20 @@ extension KeychainPasscodes {
 
 extension KeychainPasscodes {
     /// Runs `body`, which replaces the keybag, in a transaction under the lock of writers, if the
-    /// keychain is still that of `header`.
+    /// keychain is still that of `header`. After the commit, and before any other process can
+    /// write, puts the new keys in the place of the published ones.
     ///
     /// - Parameters:
-    ///   - afterCommit: Runs before any other process can write.
-    ///   - onFailure: Runs if the transaction was not committed.
-    /// - Returns: Whether the keychain was that of `header`.
-    package func replaceKeys(
-        of header: KeychainHeader, afterCommit: (RowWriter) -> Void = { _ in },
-        _ body: (RowWriter) throws(KeychainFailure) -> Void,
-        onFailure: () throws(KeychainFailure) -> Void
+    ///   - moment: For a change that unlocks a locked keychain, the moment before it. A lock since
+    ///     then stays in force.
+    ///   - body: Returns the new header and its keys.
+    /// - Returns: Whether the change was made; false, with nothing changed, if the keychain is no
+    ///   longer that of `header`.
+    /// - Throws: Errors of `body`; ``KeychainFailure``: `timedOut`, `diskFull`, `readOnly`. Then
+    ///   nothing has changed, and nothing was published.
+    func replaceKeys(
+        of header: KeychainHeader, unlockingSince moment: LockMoment? = nil,
+        _ body: (RowWriter) throws(KeychainFailure) -> (KeychainHeader, UnlockedKeybag)
     ) throws(KeychainFailure) -> Bool {
         let pool = keychain.pool
         let held = try translating(pool.lockForWriting(deadline), during: operation)
@@ -204,21 +179,22 @@ extension KeychainPasscodes {
             throw KeychainFailure(
                 .newerFormat, during: "change the keys", hint: "update this program")
         }
-        do throws(KeychainFailure) {
-            try body(writer)
-            do {
-                try pool.reserveRoom(writer)
-                try transaction.commit()
-            } catch {
-                throw KeychainFailure(error, during: operation)
-            }
+        let (new, opened) = try body(writer)
+        let lockState = header.openedKeys
+        lockState.beginChange()
+        defer { lockState.endChange() }
+        do {
+            try pool.reserveRoom(writer)
+            try transaction.commit()
         } catch {
-            // The first error is the one to report.
-            try? onFailure()
-            throw error
+            throw KeychainFailure(error, during: operation)
         }
-        afterCommit(writer)
+        // Without a passcode, the former keys only end.
+        lockState.replaceKeys(
+            of: header.mark, by: new.lockState == nil ? nil : new.published(opened),
+            unlockingSince: moment)
         _ = consume held
+        keychain.announceLockState()
         return true
     }
 }

@@ -11,7 +11,7 @@ internal import ValetSystem
 ///
 /// docs/FORMAT.md §10 has the bytes, and §10.5 the steps. The last reading is remembered, and valid
 /// as long as mark and key stay the same.
-final class SharedLockState: Sendable {
+final class SharedKeys: Sendable {
     let keychainID: KeychainID
     let places: SharingPlaces
     let page: PageWatch
@@ -92,7 +92,7 @@ final class SharedLockState: Sendable {
 }
 
 /// Reading while the last reading is still valid.
-extension SharedLockState {
+extension SharedKeys {
     /// The state at this moment: two system calls while the last reading is still valid.
     ///
     /// - Parameter mark: The epoch of the database; keys of other epochs are ignored.
@@ -171,7 +171,7 @@ extension SharedLockState {
 }
 
 /// A new reading of the shared state.
-extension SharedLockState {
+extension SharedKeys {
     /// How many times to repeat a reading during which something changed.
     private static let attemptCount = 100
 
@@ -179,7 +179,7 @@ extension SharedLockState {
         case found(Found)
         case absent(LockCause)
 
-        fileprivate var found: Found? {
+        var found: Found? {
             if case .found(let found) = self { found } else { nil }
         }
     }

@@ -5,18 +5,17 @@ internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSystem
 
-/// Unlocking, and replacing open keys: docs/FORMAT.md §10.6.
-///
-/// The caller holds the writers' lock, except for ``lock(all:)``, which may run at any time.
-extension SharedLockState {
-    /// The payloads to publish, and whether they only replace open keys.
-    struct Publication {
+/// Unlocking, and putting keys in the place of others: docs/FORMAT.md §10.6. The caller holds the
+/// writers' lock.
+extension SharedKeys {
+    /// What is published in place of everything that was published.
+    private struct Publication {
         let payloads: [KeyPayload]
-        /// The marks before a change of keys; nil for those of now. A lock since then stays in
+        /// The marks that the keys are bound to; nil for those of now. A lock since then stays in
         /// force.
         var marks: LockMarks?
-        /// True for keys of a new epoch, which must not unlock anything.
-        let onlyOpenScopes: Bool
+        /// Whether only scopes that are open get keys: true for keys that must unlock nothing.
+        var onlyOpenScopes = false
     }
 
     /// A key of the kernel that no sharing file names yet.
@@ -25,22 +24,75 @@ extension SharedLockState {
         let entry: SharingEntry
     }
 
-    /// Publishes these payloads in place of everything that was published.
+    /// Unlocks: publishes `keys` for `period`, in place of everything that was published.
     ///
-    /// A kill at any moment leaves the old keys or the new ones.
-    ///
-    /// - Returns: The scopes that are open now, without those that a concurrent lock has ended.
-    /// - Throws: ``KeychainFailure``: `quotaExceeded` if there was no room for half a second (the
-    ///   kernel frees room with a delay); `kernelRefuses`; `cannotShare`. After each of these, the
-    ///   old keys stay published. `inputOutput`, with nothing published, if an unlock cannot read
-    ///   the page of locks afterwards.
+    /// - Throws: ``KeychainFailure``: `wrongKeys`; `quotaExceeded` if there was no room for half a
+    ///   second (the kernel frees room with a delay); `kernelRefuses`; `cannotShare`. After each of
+    ///   these, the old keys stay published. `inputOutput` if the page of locks cannot be read;
+    ///   nothing is published if that happens at the end.
     func publish(
-        _ publication: Publication, now: BootTime
-    ) throws(KeychainFailure) -> Set<KeyScope> {
+        _ keys: OpenedKeys, for period: UnlockPeriod, _ now: () -> BootTime
+    ) throws(KeychainFailure) {
+        try publish(Publication(payloads: payloads(keys, period)), now())
+    }
+
+    /// Puts `keys` in the place of the keys of `former`, after a change of keys was committed. A
+    /// locked keychain stays locked, and an unlocked one keeps its period.
+    ///
+    /// - Parameters:
+    ///   - keys: The new keys; nil to end the former ones.
+    ///   - moment: For a change that unlocks the keychain, the moment before it. A lock since then
+    ///     stays in force.
+    /// - Throws: As ``publish(_:for:_:)``. Then no keys are published.
+    func replace(
+        _ former: EpochMark, by keys: OpenedKeys?, unlockingSince moment: LockMoment?,
+        _ now: () -> BootTime
+    ) throws(KeychainFailure) {
+        do throws(KeychainFailure) {
+            guard let keys,
+                let publication = try publication(
+                    of: keys, replacing: former, unlockingSince: moment, now)
+            else { return end(KeyScope.allCases) }
+            try publish(publication, now())
+        } catch {
+            // The former keys open nothing any more.
+            end(KeyScope.allCases)
+            throw error
+        }
+    }
+
+    /// - Returns: nil if no key of `former` is open, and the change unlocks nothing.
+    private func publication(
+        of keys: OpenedKeys, replacing former: EpochMark, unlockingSince moment: LockMoment?,
+        _ now: () -> BootTime
+    ) throws(KeychainFailure) -> Publication? {
+        let unlocked = try lookUp(.whileUnlocked, of: former, now).found
+        let isOpen = try lookUp(.afterFirstUnlock, of: former, now).found != nil
+        let payloads = try payloads(keys, unlocked?.payload.period ?? .unlimited)
+        if isOpen, unlocked != nil { return Publication(payloads: payloads, onlyOpenScopes: true) }
+        if let moment { return Publication(payloads: payloads, marks: moment.marks) }
+        return isOpen
+            ? Publication(
+                payloads: payloads.filter { $0.scope == .afterFirstUnlock }, onlyOpenScopes: true)
+            : nil
+    }
+
+    private func payloads(
+        _ keys: OpenedKeys, _ period: UnlockPeriod
+    ) throws(KeychainFailure) -> [KeyPayload] {
+        [
+            try KeyPayload(.afterFirstUnlock, of: keychainID, from: keys, period: period),
+            try KeyPayload(.whileUnlocked, of: keychainID, from: keys, period: period),
+        ]
+    }
+
+    /// Publishes payloads in place of everything that was published. A kill at any moment leaves
+    /// the old keys or the new ones. A concurrent lock stays in force.
+    private func publish(_ publication: Publication, _ now: BootTime) throws(KeychainFailure) {
         defer { forget() }
         let binding = try binding()
-        let page = try writablePage()
-        let marks = try marks(of: publication, page)
+        let (page, present) = try LockPage.made(in: places.folder)
+        let marks = publication.marks ?? present
         let old = try places.files(of: binding, for: .changing)
         var keys: [NewKey] = []
         let file: OpenSharingFile
@@ -57,7 +109,7 @@ extension SharedLockState {
         if !publication.onlyOpenScopes { ended = [] }
         BootTime.wait(milliseconds: 1)
         sweep(but: keys.map(\.entry.serial))
-        // A concurrent lock stays in force. Unreadable marks count as a lock.
+        // Unreadable marks count as a lock.
         let marksNow = Result { () throws(KeychainFailure) in try page.marks() }
         for scope in KeyScope.allCases where (try? marksNow.get())?[scope] != marks[scope] {
             ended.insert(scope)
@@ -66,47 +118,9 @@ extension SharedLockState {
             try? file.empty([key.scope])
             KernelKeyring.end(key.entry.serial, always: true)
         }
-        // An unlock that has opened nothing must not report success.
-        if !publication.onlyOpenScopes, try marksNow.get() == nil {
+        // What has opened nothing must not report success.
+        guard try marksNow.get() != nil else {
             throw KeychainFailure(.inputOutput, during: .readPage)
-        }
-        return Set(keys.map(\.scope)).subtracting(ended)
-    }
-
-    private func marks(
-        of publication: Publication, _ page: LockPage
-    ) throws(KeychainFailure) -> LockMarks {
-        let present = try page.marks()
-        guard let marks = publication.marks ?? present else {
-            throw KeychainFailure(.cannotShare, during: .share)
-        }
-        return marks
-    }
-
-    /// Ends all published keys without changing a mark: for a process that keeps keys of its own.
-    func endAll() {
-        forget()
-        guard let binding = try? binding() else { return }
-        for file in places.changeableFiles(of: binding) {
-            try? file.empty(KeyScope.allCases)
-            for scope in KeyScope.allCases {
-                guard let entry = file.contents?[scope] else { continue }
-                KernelKeyring.end(entry.serial, always: true)
-            }
-        }
-        Self.awaitChecks()
-    }
-
-    /// The page of locks, made if missing.
-    func writablePage() throws(KeychainFailure) -> LockPage {
-        do throws(SystemError) {
-            guard let page = try page.changeable(making: true) else {
-                throw SystemError(.missing, during: "share opened keys", path: page.folder)
-            }
-            if (try? page.marks()) == nil { _ = try page.make() }
-            return page
-        } catch {
-            throw KeychainFailure(cannotShare: error)
         }
     }
 
@@ -222,6 +236,35 @@ extension SharedLockState {
         return notOpen
     }
 
+    /// Ends published keys without changing a mark, so that keys of processes stay.
+    private func end(_ scopes: [KeyScope]) {
+        forget()
+        let files = (try? binding()).map { places.changeableFiles(of: $0) } ?? []
+        for file in files { try? file.empty(scopes) }
+        for serial in serials(of: scopes, in: files) { KernelKeyring.end(serial, always: true) }
+        Self.awaitChecks()
+    }
+
+    /// The kernel's keys of `scopes`, as sharing files and their own names tell.
+    private func serials(of scopes: [KeyScope], in files: [OpenSharingFile]) -> Set<KeySerial> {
+        let named = named().filter { key in scopes.contains { $0.isNamed(by: key.name) } }
+        let entries = files.flatMap { file in scopes.compactMap { file.contents?[$0]?.serial } }
+        return Set(entries + named.map(\.key))
+    }
+
+    /// Ends keys that are not of the epoch `mark`, and those that no sharing file names: a program
+    /// was killed before it could put other keys in their place.
+    func end(unlessOf mark: EpochMark, _ now: () -> BootTime) {
+        let outdated = KeyScope.allCases.filter { scope in
+            guard let found = try? lookUp(scope, of: mark, now), case .absent(let why) = found
+            else { return false }
+            return why == .otherEpoch
+        }
+        if !outdated.isEmpty { end(outdated) }
+        guard let files = try? places.files(of: binding(), for: .reading) else { return }
+        sweep(but: files.flatMap(\.serials))
+    }
+
     /// Removes keys and files that killed programs left or other programs planted.
     private func sweep(but serials: [KeySerial]) {
         for key in named() where !serials.contains(key.key) {
@@ -284,7 +327,7 @@ extension SharedLockState {
 }
 
 /// Locking, which does not wait for the writers' lock: docs/FORMAT.md §10.6.
-extension SharedLockState {
+extension SharedKeys {
     /// Removes keys from every process: those of the scope `whileUnlocked`, or with `all` those of
     /// both scopes.
     ///
@@ -294,13 +337,10 @@ extension SharedLockState {
         forget()
         let scopes = all ? KeyScope.allCases : [.whileUnlocked]
         let files = (try? binding()).map { places.changeableFiles(of: $0) } ?? []
-        let named = named().filter { key in scopes.contains { $0.isNamed(by: key.name) } }
-        let change = Self.change(page, all: all)
+        let serials = serials(of: scopes, in: files)
+        let change = Self.changeMarks(in: places.folder, all: all)
         for file in files { try? file.empty(scopes) }
-        let serials = files.flatMap { file in scopes.compactMap { file.contents?[$0]?.serial } }
-        for key in Set(serials + named.map(\.key)) {
-            KernelKeyring.end(key, always: change.failure != nil)
-        }
+        for serial in serials { KernelKeyring.end(serial, always: change.failure != nil) }
         for file in files where !file.isInMemory { try? file.sync() }
         Self.awaitChecks(isNew: change.isNew)
         if let failure = change.failure {
@@ -308,23 +348,42 @@ extension SharedLockState {
         }
     }
 
+    /// Locks the keychain in `folder`, whose id is not known. Its keys open nothing any more, but
+    /// stay in the kernel until the next unlock or lock.
+    ///
+    /// - Throws: ``KeychainFailure``: `inputOutput` if the marks could not be changed.
+    static func lockFolder(_ folder: String, all: Bool) throws(KeychainFailure) {
+        let change = changeMarks(in: folder, all: all)
+        awaitChecks(isNew: change.isNew)
+        if let failure = change.failure { throw KeychainFailure(cannotTellOthers: failure) }
+    }
+
     /// Changes the marks of the folder, which is the lock itself.
     ///
     /// - Returns: Why it failed, if it did, and whether the page is new.
-    private static func change(
-        _ page: PageWatch, all: Bool
+    private static func changeMarks(
+        in folder: String, all: Bool
     ) -> (failure: SystemError?, isNew: Bool) {
         do {
-            if let known = try page.changeable(making: false) {
-                let isNew = (try? known.marks()) == nil
-                try known.change(all: all)
+            if let known = try LockPage.changeable(in: folder, making: false) {
+                let isNew = isWithoutPage(known)
+                try known.change(all: all, isNew: isNew)
                 return (nil, isNew)
             }
-            try page.changeable(making: true)?.change(all: all)
+            try LockPage.changeable(in: folder, making: true)?.change(all: all, isNew: true)
             return (nil, true)
         } catch {
             // Without a folder, no keys are bound to its marks.
             return (error.code == .missing ? nil : error, false)
+        }
+    }
+
+    /// False also if the file cannot be read: it may have a page.
+    private static func isWithoutPage(_ file: LockPage) -> Bool {
+        do {
+            return try file.marks() == nil
+        } catch {
+            return false
         }
     }
 
@@ -335,15 +394,15 @@ extension SharedLockState {
     }
 
     /// Removes the keys of every keychain from every process, and changes the marks in the folder
-    /// of `page`: for a keychain whose id cannot be read.
+    /// of `places`: for a keychain whose id cannot be read.
     ///
     /// - Throws: As ``lock(all:)``.
     static func lockEveryKeychain(
-        all: Bool, _ places: SharingPlaces, _ page: PageWatch
+        all: Bool, _ places: SharingPlaces
     ) throws(KeychainFailure) {
         let scopes = all ? KeyScope.allCases : [.whileUnlocked]
         let named = named(nil).filter { key in scopes.contains { $0.isNamed(by: key.name) } }
-        let change = change(page, all: all)
+        let change = changeMarks(in: places.folder, all: all)
         // The marks of other keychains are unchanged, so their keys must be ended.
         for key in Set(places.emptyEveryFile(scopes) + named.map(\.key)) {
             KernelKeyring.end(key, always: true)
@@ -364,9 +423,7 @@ extension SharedLockState {
             findings.append("the keychain's opened keys in the kernel are not trusted: \(error)")
         }
         let files = (try? places.files(of: try binding(), for: .reading)) ?? []
-        let known = files.flatMap { file in
-            KeyScope.allCases.compactMap { file.contents?[$0]?.serial }
-        }
+        let known = files.flatMap(\.serials)
         let others = named().filter { !known.contains($0.key) }
         if !others.isEmpty {
             let serials = others.map { String($0.key.rawValue) }.joined(separator: ", ")

@@ -7,23 +7,29 @@ internal import ValetSystem
 /// The opened keys of one keychain in this process alone: for services, and where keys cannot be
 /// shared.
 ///
-/// A lock that ends shared keys also ends these, because both are bound to the marks in the
-/// keychain's folder. A child of `fork` starts in the state before the first unlock.
-final class ProcessLockState: Sendable {
+/// They are bound to the marks in the keychain's folder, so that every lock ends them, too. This
+/// type only reads the marks: what it does reaches no other process. A child of `fork` starts in
+/// the state before the first unlock.
+final class OwnKeys: Sendable {
+    private let keychainID: KeychainID
     private let held = ProcessLocal<Held> { _ in Held() }
     private let page: PageWatch
     /// Follows the period of the stored keys.
     private let use: IdleUse
 
-    init(page: PageWatch, use: IdleUse) {
+    init(keychainID: KeychainID, page: PageWatch, use: IdleUse) {
+        self.keychainID = keychainID
         self.page = page
         self.use = use
     }
 
     fileprivate struct State {
-        var unlocked: KeyPayload?
-        var lockedKeys: OpenedKeys?
-        var unlockedKeys: OpenedKeys?
+        /// The keys of the scope `afterFirstUnlock`.
+        var locked: OpenedKeys?
+        /// All keys; nil while the keychain is locked.
+        var unlocked: OpenedKeys?
+        /// How long ``unlocked`` may be used.
+        var period = UnlockPeriod.unlimited
         /// The marks from before the passcode was checked; nil if the folder had none.
         var marks: LockMarks?
         /// When ``marks`` were last compared with the marks in the folder.
@@ -36,28 +42,32 @@ final class ProcessLockState: Sendable {
 
     private final class Held: Sendable {
         let state = Lock(State())
+        /// Held from the commit of a change of keys until its keys are here.
+        let change = FairLock()
     }
 
-    /// Why the stored keys could not be shared; nil if none are stored.
+    /// Why the stored keys could not be shared; nil if they need not be, or none are stored.
     var fallback: KeychainFailure? { held.value.state.withLock { $0.fallback } }
 
-    var hasKeys: Bool { held.value.state.withLock { $0.lockedKeys != nil } }
+    var hasKeys: Bool { held.value.state.withLock { $0.locked != nil } }
 
     /// The period of the stored keys; nil if they are not unlocked.
-    var period: UnlockPeriod? { held.value.state.withLock { $0.unlocked?.period } }
+    var period: UnlockPeriod? {
+        held.value.state.withLock { $0.unlocked == nil ? nil : $0.period }
+    }
 
     func current(expecting mark: EpochMark, now: () -> BootTime) -> LockStatus {
         do {
             return try followingLocks(at: .now) { state in
-                if let unlocked = state.unlocked, let keys = state.unlockedKeys {
-                    if unlocked.period.hasEnded(at: now()) {
+                if let keys = state.unlocked {
+                    if state.period.hasEnded(at: now()) {
                         state.lock(because: .deadlinePassed)
                     } else if keys.mark == mark {
                         return .unlocked(keys)
                     }
                 }
                 let cause = state.unlocked == nil ? state.cause : .otherEpoch
-                guard let keys = state.lockedKeys, keys.mark == mark else {
+                guard let keys = state.locked, keys.mark == mark else {
                     return .beforeFirstUnlock(cause)
                 }
                 return .locked(keys, cause)
@@ -72,16 +82,16 @@ final class ProcessLockState: Sendable {
     ///
     /// - Throws: ``KeychainFailure``: `inputOutput` if the marks cannot be read.
     private func followingLocks<R>(
-        at moment: BootTime, _ body: (inout State) -> R
+        at moment: BootTime, _ body: (inout State) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
         while true {
-            let (hasKeys, known) = held.value.state.withLock { ($0.lockedKeys != nil, $0.marks) }
+            let (hasKeys, known) = held.value.state.withLock { ($0.locked != nil, $0.marks) }
             let marks = hasKeys ? try page.marks(at: moment) : nil
-            let result: R? = held.value.state.withLock { state in
+            let result: R? = try held.value.state.withLock { state throws(KeychainFailure) in
                 // Another thread has unlocked since, and its marks may be newer.
-                guard (state.lockedKeys != nil) == hasKeys, state.marks == known else { return nil }
+                guard (state.locked != nil) == hasKeys, state.marks == known else { return nil }
                 if hasKeys { state.follow(marks, at: moment) }
-                return body(&state)
+                return try body(&state)
             }
             if let result { return result }
         }
@@ -91,7 +101,7 @@ final class ProcessLockState: Sendable {
     func isUnlocked(with keys: OpenedKeys, now: () -> BootTime) -> Bool {
         let moment = BootTime.now
         func isHeld(_ state: inout State) -> Bool {
-            state.unlockedKeys === keys && state.unlocked?.period.hasEnded(at: now()) == false
+            state.unlocked === keys && !state.period.hasEnded(at: now())
         }
         let known: Bool? = held.value.state.withLock { state in
             state.lastCheck == moment ? isHeld(&state) : nil
@@ -107,81 +117,55 @@ final class ProcessLockState: Sendable {
     /// Unlocks.
     ///
     /// - Parameters:
-    ///   - marks: The marks from before the passcode was checked.
-    ///   - fallback: Why the keys could not be shared.
+    ///   - moment: The moment before the passcode was checked. A lock since then stays in force.
+    ///   - fallback: Why the keys could not be shared; nil if they need not be.
+    /// - Throws: ``KeychainFailure``: `wrongKeys`.
     func publish(
-        firstUnlock: KeyPayload, unlocked: KeyPayload, under marks: LockMarks?,
+        _ keys: OpenedKeys, for period: UnlockPeriod, since moment: LockMoment,
         fallback: KeychainFailure? = nil
     ) throws(KeychainFailure) {
-        let lockedKeys = try OpenedKeys(firstUnlock: firstUnlock, unlocked: nil)
-        let unlockedKeys = try OpenedKeys(firstUnlock: firstUnlock, unlocked: unlocked)
+        let locked = try keys.ofFirstUnlock(of: keychainID)
         held.value.state.withLock { state in
             state = State(
-                unlocked: unlocked, lockedKeys: lockedKeys, unlockedKeys: unlockedKeys,
-                marks: marks, fallback: fallback)
+                locked: locked, unlocked: keys, period: period, marks: moment.marks,
+                fallback: fallback)
         }
-        use.follow(unlocked.period)
+        use.follow(period)
     }
 
-    /// Stores the keys of the scope `afterFirstUnlock`; the keychain stays locked.
+    /// Puts `keys` in the place of the keys of `former`, after a change of keys was committed. A
+    /// locked keychain stays locked, and an unlocked one keeps its period.
     ///
-    /// - Parameter fallback: Why the keys could not be shared.
-    func publish(
-        firstUnlock: KeyPayload, under marks: LockMarks?, fallback: KeychainFailure
+    /// - Parameters:
+    ///   - keys: The new keys; nil to forget the former ones.
+    ///   - moment: For a change that unlocks the keychain, the moment before it. A lock since then
+    ///     stays in force.
+    func replace(
+        _ former: EpochMark, by keys: OpenedKeys?, unlockingSince moment: LockMoment?,
+        now: () -> BootTime
     ) throws(KeychainFailure) {
-        let lockedKeys = try OpenedKeys(firstUnlock: firstUnlock, unlocked: nil)
-        held.value.state.withLock {
-            $0 = State(lockedKeys: lockedKeys, marks: marks, fallback: fallback)
+        guard let keys else { return forget() }
+        let locked = try keys.ofFirstUnlock(of: keychainID)
+        let isReplaced = try followingLocks(at: .now) { state in
+            guard state.locked?.mark == former else { return false }
+            let isUnlocked = state.unlocked != nil && !state.period.hasEnded(at: now())
+            guard isUnlocked || moment == nil else { return false }
+            state.locked = locked
+            state.unlocked = isUnlocked ? keys : nil
+            return true
         }
-    }
-
-    /// Replaces the keys of the scope `afterFirstUnlock`; the keychain stays locked.
-    ///
-    /// - Throws: ``KeychainFailure``: `notUnlocked` if none are stored.
-    func update(firstUnlock: KeyPayload) throws(KeychainFailure) {
-        let lockedKeys = try OpenedKeys(firstUnlock: firstUnlock, unlocked: nil)
-        try held.value.state.withLock { state throws(KeychainFailure) in
-            guard state.lockedKeys != nil else {
-                throw KeychainFailure(.notUnlocked, during: .update)
-            }
-            state = State(
-                lockedKeys: lockedKeys, marks: state.marks, cause: state.cause,
-                fallback: state.fallback)
-        }
+        guard !isReplaced, let moment else { return }
+        try publish(keys, for: .unlimited, since: moment)
     }
 
     /// Extends the period after a use; does nothing once the period is over.
     func renew(now: BootTime) {
         let period: UnlockPeriod? = held.value.state.withLock { state in
-            guard let unlocked = state.unlocked, !unlocked.period.hasEnded(at: now) else {
-                return nil
-            }
-            let renewed = unlocked.lasting(unlocked.period.renewed(at: now))
-            state.unlocked = renewed
-            return renewed.period
+            guard state.unlocked != nil, !state.period.hasEnded(at: now) else { return nil }
+            state.period = state.period.renewed(at: now)
+            return state.period
         }
         use.follow(period)
-    }
-
-    /// Replaces the stored keys while the keychain stays unlocked.
-    ///
-    /// - Parameter change: Makes the new payloads from the stored one.
-    /// - Throws: ``KeychainFailure``: `notUnlocked` if the keychain is not unlocked.
-    func update(
-        now: BootTime,
-        _ change: (_ unlocked: KeyPayload) throws(KeychainFailure) -> (KeyPayload, KeyPayload)
-    ) throws(KeychainFailure) {
-        try held.value.state.withLock { state throws(KeychainFailure) in
-            guard let unlocked = state.unlocked,
-                !unlocked.period.hasEnded(at: now)
-            else { throw KeychainFailure(.notUnlocked, during: .update) }
-            let (first, second) = try change(unlocked)
-            state = State(
-                unlocked: second,
-                lockedKeys: try OpenedKeys(firstUnlock: first, unlocked: nil),
-                unlockedKeys: try OpenedKeys(firstUnlock: first, unlocked: second),
-                marks: state.marks, fallback: state.fallback)
-        }
     }
 
     /// Forgets all keys.
@@ -190,7 +174,7 @@ final class ProcessLockState: Sendable {
     /// Forgets the keys if they belong to an earlier epoch.
     func forget(before epoch: Epoch) {
         held.value.state.withLock { state in
-            if let keys = state.lockedKeys, keys.mark.epoch < epoch { state = State() }
+            if let keys = state.locked, keys.mark.epoch < epoch { state = State() }
         }
     }
 
@@ -202,9 +186,26 @@ final class ProcessLockState: Sendable {
             if all { state = State() } else { state.lock(because: .notUnlocked) }
         }
     }
+
+    // Between the commit of a change of keys and its keys: docs/FORMAT.md §10.6.
+
+    /// Makes threads of this process wait whose keys do not fit. End it with ``endChange()``.
+    func beginChange() { _ = held.value.change.acquire(before: .never) }
+
+    func endChange() { held.value.change.release() }
+
+    /// Waits until a change of keys that this process has committed has put its keys here.
+    ///
+    /// - Returns: false at the deadline.
+    func awaitChange(before deadline: Deadline) -> Bool {
+        let change = held.value.change
+        guard change.acquire(before: deadline) else { return false }
+        change.release()
+        return true
+    }
 }
 
-extension ProcessLockState.State {
+extension OwnKeys.State {
     /// Applies the marks of the folder at `moment`.
     fileprivate mutating func follow(_ now: LockMarks?, at moment: BootTime) {
         lastCheck = moment
@@ -218,7 +219,6 @@ extension ProcessLockState.State {
 
     fileprivate mutating func lock(because cause: LockCause) {
         unlocked = nil
-        unlockedKeys = nil
         self.cause = cause
     }
 }
