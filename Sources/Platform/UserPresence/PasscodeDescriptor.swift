@@ -60,11 +60,25 @@ package struct PasscodeDescriptor: Hashable, Sendable {
     private func read(
         allowsEmpty: Bool, atMost maximumByteCount: Int, until deadline: Deadline
     ) throws(SystemError) -> SecretBytes {
+        var input = Self.emptyInput
+        return try readLine(
+            into: &input, allowsEmpty: allowsEmpty, atMost: maximumByteCount, until: deadline)
+    }
+
+    /// An input for ``readGiven(within:continuing:)`` that has read nothing.
+    package static var emptyInput: SecretInput {
+        SecretInput(capacity: PasscodePrompt.maximumByteCount + 1)
+    }
+
+    /// Reads the rest of a line of which `input` has the beginning.
+    private func readLine(
+        into input: inout SecretInput, allowsEmpty: Bool, atMost maximumByteCount: Int,
+        until deadline: Deadline
+    ) throws(SystemError) -> SecretBytes {
         try checkIsInherited()
         guard !FileDescriptor.isTerminal(number) else {
             throw Self.failure("descriptor \(number) is a terminal: use a pipe or a file")
         }
-        var input = SecretInput(capacity: PasscodePrompt.maximumByteCount + 1)
         while !input.endsInNewline, try readByte(into: &input, until: deadline) {
             guard input.lineByteCount <= maximumByteCount else {
                 throw SystemError.asking(.tooLong, during: Self.operation)
@@ -85,20 +99,30 @@ package struct PasscodeDescriptor: Hashable, Sendable {
     }
 
     /// Reads the passcode of this process from the descriptor that ``variable`` names. Then closes
-    /// it, also after an error; standard input stays open.
+    /// it, also after an error, but not if the time is over; standard input stays open.
     ///
+    /// - Parameter input: ``emptyInput``, or what an earlier call has read when its time was over.
     /// - Throws: The codes of ``read(allowsEmpty:until:)``; `descriptorUnreadable` also if the
     ///   variable is not set or not trusted.
     package static func readGiven(
-        within duration: Duration
+        within duration: Duration, continuing input: inout SecretInput
     ) throws(SystemError) -> SecretBytes {
         guard let text = variableText() else {
             throw failure("set \(variable) to the number of a descriptor")
         }
         let descriptor = try ofVariable(text)
         try namingVariable { () throws(SystemError) in try descriptor.checkIsInherited() }
-        defer { descriptor.close() }
-        return try descriptor.read(until: Deadline(after: duration))
+        do {
+            let passcode = try descriptor.readLine(
+                into: &input, allowsEmpty: false, atMost: PasscodePrompt.maximumByteCount,
+                until: Deadline(after: duration))
+            descriptor.close()
+            return passcode
+        } catch {
+            // The rest of the line may still come.
+            if error.code != .timedOut { descriptor.close() }
+            throw error
+        }
     }
 
     /// Keeps the descriptor that ``variable`` names, used or not, from programs that this process

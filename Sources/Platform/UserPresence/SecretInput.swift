@@ -70,7 +70,7 @@ package struct SecretInput: ~Copyable {
     }
 
     /// A copy of the first bytes, of exactly that size.
-    consuming func prefix(_ byteCount: Int) -> SecretBytes {
+    func prefix(_ byteCount: Int) -> SecretBytes {
         bytes.withBytes { SecretBytes(copying: $0.extracting(first: byteCount)) }
     }
 

@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+import resource
 import shutil
 import time
 
@@ -255,6 +256,48 @@ def descriptor(world):
             answer = agent.ask("app getas ak a")
             expect(answer.startswith("error locked"), "read twice:", answer)
             agent.end()
+
+
+@scenario(users=EVERY_USER)
+def hindered(world):
+    """A passcode from a descriptor unlocks beside a writer, and after a failure that passes."""
+    # The passcode costs as much memory as a user's.
+    with locked(world, {**OWN, "VALET_TEST_CALIBRATES": "1"}):
+        holder = world.agent(env=OWN)
+        holder.do(f"hold {world.home}")
+        with reader(world, given(b"correct\n")) as agent:
+            expect(agent.do("app getas ak a") == "value-a", "not readable beside a writer")
+        holder.do("release")
+        holder.end()
+        with reader(world, given(b"correct\n")) as agent:
+            expect(agent.do("app state") == "beforeFirstUnlock", "unlocked")
+            before = resource.prlimit(agent.pid, resource.RLIMIT_AS)
+            size = int(open(f"/proc/{agent.pid}/statm").read().split()[0]) * resource.getpagesize()
+            resource.prlimit(agent.pid, resource.RLIMIT_AS, (size + (24 << 20), before[1]))
+            for _ in range(2):
+                answer = agent.ask("app getas ak a")
+                expect(answer.startswith("error outOfMemory"), "without memory:", answer)
+            resource.prlimit(agent.pid, resource.RLIMIT_AS, before)
+            expect(agent.do("app getas ak a") == "value-a", "not readable with memory")
+        ours, theirs = os.pipe()
+        os.write(theirs, b"corr")
+        with reader(world, ours) as agent:
+            for _ in range(2):
+                answer = agent.ask("app getas ak a")
+                expect(answer.startswith("error timedOut"), "before it has come:", answer)
+            os.write(theirs, b"ect\n")
+            expect(agent.do("app getas ak a") == "value-a", "not readable once it has come")
+            os.close(theirs)
+
+
+@contextlib.contextmanager
+def reader(world, number):
+    """A process that is given a descriptor for its passcode; closes the descriptor here."""
+    agent = world.agent(
+        env={**OWN, "VALET_PASSCODE_FD": str(number)}, descriptors=(number,))
+    os.close(number)
+    yield agent
+    agent.end()
 
 
 @scenario

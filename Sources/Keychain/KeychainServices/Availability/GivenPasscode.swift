@@ -8,26 +8,41 @@ internal import ValetSystem
 internal import ValetUserPresence
 
 /// The passcode from `$VALET_PASSCODE_FD`, for a process that unlocks the keychain only for itself.
-/// The first call that finds the keychain locked reads the passcode, once; ``KeychainSession`` then
+/// The first call that finds the keychain locked reads the passcode; ``KeychainSession`` then
 /// repeats the call.
+///
+/// The passcode unlocks once, and a wrong one is not tried again. After any other failure, such as
+/// a busy keychain, it stays in guarded memory for the next call.
 final class GivenPasscode: Sendable {
     private enum Progress {
         case unread
-        case read(KeychainFailure?)
+        case read(Passcode)
+        /// Why the passcode cannot unlock the keychain; nil if it has done so.
+        case over(KeychainFailure?)
     }
 
-    /// A child of `fork` begins before the first unlock, and cannot read the descriptor again.
+    private struct State: ~Copyable {
+        var progress: Progress
+        /// The beginning of a passcode that did not arrive in time.
+        var input: SecretInput?
+    }
+
+    /// A child of `fork` begins before the first unlock. It cannot read the descriptor again.
     static let current = ProcessLocal<GivenPasscode> { inherited in
-        GivenPasscode(inherited.map { $0.progress.withLockIfAvailable { $0 } ?? .read(nil) })
+        guard let inherited else { return GivenPasscode(.unread) }
+        let progress = inherited.state.withLockIfAvailable { state in
+            state.input == nil ? state.progress : .over(nil)
+        }
+        return GivenPasscode(progress ?? .over(nil))
     }
 
     /// Whether the variable is set, even if its descriptor has been read.
     static var isThere: Bool { PasscodeDescriptor.variableText() != nil }
 
-    private let progress: Lock<Progress>
+    private let state: Lock<State>
 
-    private init(_ progress: Progress?) {
-        self.progress = Lock(progress ?? .unread)
+    private init(_ progress: Progress) {
+        state = Lock(State(progress: progress, input: nil))
     }
 
     /// Unlocks the keychain of `store`, if the lock state is this process's own. Concurrent callers
@@ -35,25 +50,24 @@ final class GivenPasscode: Sendable {
     /// unlock.
     ///
     /// - Returns: Whether repeating the call that met a locked keychain can succeed.
-    /// - Throws: ``KeychainFailure`` once, if the passcode cannot be read or is wrong. There is no
-    ///   second try.
+    /// - Throws: ``KeychainFailure`` if this try fails.
     func unlock(_ store: ItemStore) throws(KeychainFailure) -> Bool {
         let found = try store.keychain.availability()
         guard found.isOfProcess else { return false }
-        return try progress.withLock { (progress) throws(KeychainFailure) in
-            guard case .unread = progress else {
+        return try state.withLock { (state) throws(KeychainFailure) in
+            if case .over = state.progress {
                 // Another thread may have unlocked the keychain since the caller's call.
                 guard found.openKeys != .all else { return false }
                 return try store.keychain.availability().openKeys == .all
             }
             do throws(KeychainFailure) {
-                try store.keychain.unlock(Passcode(Self.read(for: store)))
-                progress = .read(nil)
-                return true
+                try store.keychain.unlock(Self.passcode(in: &state, for: store))
             } catch {
-                progress = .read(error)
+                if error.code == .authenticationFailed { state.progress = .over(error) }
                 throw error
             }
+            state.progress = .over(nil)
+            return true
         }
     }
 
@@ -65,18 +79,35 @@ final class GivenPasscode: Sendable {
         in store: ItemStore
     ) throws(KeychainFailure) -> R {
         if try unlock(store) { return try body() }
-        guard case .read(let cause?) = progress.withLock({ $0 }) else { throw failure }
+        guard case .over(let cause?) = state.withLock({ $0.progress }) else { throw failure }
         throw KeychainFailure(
             failure, hint: "$VALET_PASSCODE_FD did not unlock it: \(cause.message)")
     }
 
-    private static func read(for store: ItemStore) throws(KeychainFailure) -> SecretBytes {
-        let patience = Duration.seconds(5)
+    /// The passcode, read from the descriptor if it was not read before.
+    private static func passcode(
+        in state: inout State, for store: ItemStore
+    ) throws(KeychainFailure) -> Passcode {
+        if case .read(let passcode) = state.progress { return passcode }
+        // Only the first call waits for the descriptor. Later ones look what has arrived.
+        let patience: Duration = state.input == nil ? .seconds(5) : .zero
+        var input = state.input.take() ?? PasscodeDescriptor.emptyInput
+        let text: SecretBytes
         do {
-            return try PasscodeDescriptor.readGiven(
-                within: store.end.map { min($0.remaining, patience) } ?? patience)
+            text = try PasscodeDescriptor.readGiven(
+                within: store.end.map { min($0.remaining, patience) } ?? patience,
+                continuing: &input)
         } catch {
-            throw KeychainFailure(asking: error, during: "unlock the keychain")
+            let failure = KeychainFailure(asking: error, during: "unlock the keychain")
+            if error.code == .timedOut {
+                state.input = consume input
+            } else {
+                state.progress = .over(failure)
+            }
+            throw failure
         }
+        let passcode = try Passcode(text)
+        state.progress = .read(passcode)
+        return passcode
     }
 }

@@ -71,7 +71,7 @@ private struct AvailabilityWait: Sendable {
         let found = await first.next(isolation: #isolation).map(session.scripted)
         if let found, canUseGivenPasscode(found) {
             _ = try await offloading { [session] () throws(KeychainFailure) in
-                try GivenPasscode.current.value.unlock(session.store)
+                try useGivenPasscode(session.store)
             }
         }
         if let found, let outcome = outcome(of: found) { return try outcome.get() }
@@ -126,14 +126,26 @@ private struct AvailabilityWait: Sendable {
                     try store.ending(at: end).keychain.availability()
                 })
             if !hasTriedPasscode, canUseGivenPasscode(found) {
-                hasTriedPasscode = true
-                _ = try GivenPasscode.current.value.unlock(store)
-                continue
+                hasTriedPasscode = try useGivenPasscode(store)
+                if hasTriedPasscode { continue }
             }
             if let outcome = outcome(of: found) { return try outcome.get() }
             guard !deadline.hasPassed else { throw Self.late(after: found) }
             let pause = AvailabilityWatcher.pause(after: found, canHear: canHear)
             watch.wait(atMost: min(deadline.remaining, pause))
+        }
+    }
+
+    /// Unlocks with the passcode of `$VALET_PASSCODE_FD`.
+    ///
+    /// - Returns: Whether that was tried; false if a later try may succeed.
+    private func useGivenPasscode(_ store: ItemStore) throws(KeychainFailure) -> Bool {
+        do {
+            _ = try GivenPasscode.current.value.unlock(store)
+            return true
+        } catch {
+            guard error.code == .timedOut else { throw error }
+            return false
         }
     }
 
