@@ -12,10 +12,7 @@ struct RowExamination {
     let state: RowKeys
 
     func examine(_ store: RowConnection) throws(SystemError) -> [Finding] {
-        var sound = 0
-        var damaged = 0
-        var locked = 0
-        var closed = 0
+        var (sound, damaged, locked, closed) = (0, 0, 0, 0)
         var entries = SearchEntries(store)
         let run = try store.all.start()
         while try run.step() {
