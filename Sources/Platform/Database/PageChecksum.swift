@@ -2,7 +2,7 @@
 
 /// The checksum in each page of a database: docs/FORMAT.md §2.2. It finds accidents, not attacks.
 enum PageChecksum {
-    static let pageByteCount = 4096
+    static let pageByteCount = LogFormat.pageByteCount
     /// At the end of each page, SQLite leaves this many bytes to us.
     static let reservedByteCount = 16
     /// Where the checksum is: 8 bytes, the lowest first.

@@ -170,6 +170,35 @@ def cells(path):
     return found
 
 
+@scenario
+def plain_sqlite(world):
+    """Plain SQLite may read a keychain and checkpoint its log; what it changes is damage."""
+    agent = world.agent()
+    for key in KEYS:
+        agent.do(f"set {key} value-of-{key}")
+    agent.process.kill()
+    agent.process.wait()
+    path = world.path("keychain.db")
+    log = open(path + "-wal", "rb").read()
+    expect(log[32:36] != b"\0" * 4, "the log is empty")
+    connection = sqlite3.connect(path, isolation_level=None)
+    (count,), = connection.execute("SELECT count(*) FROM item").fetchall()
+    connection.close()
+    expect(count >= len(KEYS), count)
+    expect(not os.path.exists(path + "-wal"), "it has not checkpointed the log")
+    is_whole, outcome = examine(world, "after plain SQLite")
+    expect(is_whole and outcome.code == 0, outcome)
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("UPDATE item SET logical_time = logical_time + 1")
+    connection.close()
+    is_whole, outcome = examine(world, "after a change by plain SQLite")
+    expect(not is_whole and outcome.code == 65, outcome)
+    # The rows are sound.
+    expect(world.run("doctor", "--repair-indexes").code == 0, "repair")
+    is_whole, outcome = examine(world, "after a repair")
+    expect(is_whole and outcome.code == 0, outcome)
+
+
 @scenario(script=CRASH_TEST)
 def damaged_device_key(world):
     """A damaged device key is refused, and every item returns with the right one."""
