@@ -157,7 +157,7 @@ def steps(world, change):
         counts[match[1]] += 1
         if "/mark-begin" in line:
             place = "preparing"
-        elif place == "preparing" and "keychain.lock" in line:
+        elif place == "preparing" and "F_OFD_SETLK, {l_type=F_WRLCK" in line:
             place = "changing"
         elif "/mark-end" in line:
             break

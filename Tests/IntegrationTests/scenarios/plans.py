@@ -18,7 +18,7 @@ OF_ALL = {
     "DELETE FROM place WHERE id = ?1 AND ifnull((SELECT max(number) FROM item) - "
     "(SELECT min(number) FROM item), 0) < 4096 AND NOT EXISTS "
     "(SELECT 1 FROM item NOT INDEXED WHERE item.place = ?1)",
-    "SELECT epoch, bytes FROM keybag ORDER BY epoch LIMIT 3",
+    "SELECT epoch, bytes FROM keybag LIMIT 2",
     "SELECT * FROM former WHERE group_hash = ?1 ORDER BY kept DESC",
     "SELECT kept, length(secret) FROM former WHERE reason = 3 ORDER BY kept",
     "SELECT number FROM item ORDER BY number",

@@ -99,10 +99,10 @@ package final class ConnectionPool: Sendable {
 
     /// Waits until no process is writing or changing keys.
     ///
-    /// - Throws: ``SystemError``: `busy`.
+    /// - Throws: ``SystemError``: `busy`; `replaced` if the keychain is not in its place any more.
     package func awaitWriters(_ deadline: Deadline) throws(SystemError) {
         guard !directory.isReadOnly else { return }
-        _ = try lock.acquire(before: deadline)
+        _ = try lockForWriting(deadline)
     }
 
     /// The connection that writes; the caller holds the lock.
