@@ -3,7 +3,7 @@
 internal import ValetCSQLite
 package import ValetSystem
 
-// Checkpoints, copies, rebuilding and checks of a database. The connection pool, epoch changes,
+// Checkpoints, copies, rebuilding and checks of a database. The connection pool, key changes,
 // repairs and `valet doctor` use them.
 
 extension Connection {

@@ -180,7 +180,7 @@ extension CircleKey {
 }
 
 /// The keys of a circle that this device can open in one scope: the keys in its boxes in the
-/// roster, and those of earlier epochs, which each change of keys seals under the new keys:
+/// roster, and those of earlier epochs, which each key change seals under the new keys:
 /// docs/SYNC.md §3.4.
 ///
 /// It has the keys of lost branches, too: messages under them are still read.

@@ -200,7 +200,7 @@ import ValetKeychainStore
         #expect(bench.console.outputText.contains("move it away"))
     }
 
-    @Test func `valet doctor finds a key that a change of keys left behind`() throws {
+    @Test func `valet doctor finds a key that a key change left behind`() throws {
         let stray = ownKey + "." + String(repeating: "a", count: 32)
         #expect(
             FileManager.default.createFile(
@@ -208,7 +208,7 @@ import ValetKeychainStore
         #expect(bench.run("doctor") == .success)
         #expect(
             bench.console.outputText.contains(
-                "warning: an unused device key of an interrupted change of keys "
+                "warning: an unused device key of an interrupted key change "
                     + "(\(stray))"))
         #expect(bench.run("rotate") == .success)
         #expect(!FileManager.default.fileExists(atPath: stray))

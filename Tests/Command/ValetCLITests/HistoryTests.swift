@@ -308,7 +308,7 @@ import ValetKeychainStore
         #expect(value == "three" && former(1) == "two")
     }
 
-    @Test func `A change of keys keeps former values`() throws {
+    @Test func `A key change keeps former values`() throws {
         set("one", "two")
         try bench.store.keychain.setPasscode(Bench.passcode(Bench.passcode))
         #expect(former(1) == "one")

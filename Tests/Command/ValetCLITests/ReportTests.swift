@@ -80,7 +80,7 @@ import ValetKeychainStore
 @Suite struct `valet doctor` {
     private let bench = Bench(home: "a\"b")
 
-    /// Something beside the device key that a change of keys cannot erase.
+    /// Something beside the device key that a key change cannot erase.
     private func makeStray() throws -> String {
         let stray =
             bench.store.location.deviceFolder + "/device.key." + String(repeating: "a", count: 32)

@@ -693,7 +693,7 @@ def passcode_remove_asks(command):
 
 @case
 def says_how_far_it_is(command):
-    """A change of keys of several megabytes is made in several steps; a small one says nothing."""
+    """A key change of several megabytes is made in several steps; a small one says nothing."""
     store(command, "small", b"v")
     output, status = Session(command, "rotate").finish()
     exits(status, 0)

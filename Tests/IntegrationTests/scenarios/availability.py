@@ -342,7 +342,7 @@ def shared_descriptor(world):
 
 @scenario(users=EVERY_USER)
 def changed_keys(world):
-    """A change of keys locks a process that unlocked for itself, and the error says how to go
+    """A key change locks a process that unlocked for itself, and the error says how to go
     on."""
     with locked(world, OWN) as owner:
         owner.do("app unlock correct")

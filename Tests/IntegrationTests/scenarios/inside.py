@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Locks while another process is stopped at a system call of a change of keys, a recovery or a
+"""Locks while another process is stopped at a system call of a key change, a recovery or a
 renewal."""
 
 import collections
@@ -9,7 +9,7 @@ import shutil
 import subprocess
 
 import opened
-from epochs import CALLS, CHANGES, KEYRING, prepare
+from keychanges import CALLS, CHANGES, KEYRING, prepare
 from kills import CHANGING, spread
 from passcodes import ALONE, SHARED
 from states import fill_bytes, make_room
@@ -20,7 +20,7 @@ LOCKED = ("locked ", "beforeFirstUnlock ")
 
 
 class Attempt:
-    """A change of keys by a process of its own, under strace, that has been told to begin."""
+    """A key change by a process of its own, under strace, that has been told to begin."""
 
     def __init__(self, world, change, case, *options):
         shutil.rmtree(world.home)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that cannot be opened or read once, at any step of a change of keys: whatever the error,
+"""Files that cannot be opened or read once, at any step of a key change: whatever the error,
 every item is there afterwards, and the next write erases what is left of the old keys."""
 
 import collections
@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 
-import epochs
+import keychanges
 from kills import spread
 from support import CRASH_TEST, expect, need, need_root, scenario
 
@@ -114,17 +114,17 @@ def tidying(world):
 
 def attempt_each(world, change):
     """Does the same to a program that changes keys, with the old and the new passcode."""
-    epochs.prepare(world, change)
-    every = [call for call in epochs.steps(world, change) if call[0] in ("openat", "pread64")]
+    keychanges.prepare(world, change)
+    every = [call for call in keychanges.steps(world, change) if call[0] in ("openat", "pread64")]
     tried = every if world.is_thorough else spread(every, 8)
     outcomes = collections.Counter()
     for call in tried:
-        outcome = epochs.attempt(
+        outcome = keychanges.attempt(
             world, change, "-o", "/dev/null", "-e", f"trace={call[0]}", "-e",
             f"inject={call[0]}:error={ERRORS[call[0]]}:when={call[1]}")
         expect(outcome.code == 0, "the agent died:", outcome)
         try:
-            outcomes[epochs.verify(world, change)] += 1
+            outcomes[keychanges.verify(world, change)] += 1
         except Exception:
             print(f"{ERRORS[call[0]]} at {call}: {outcome.out.decode()}")
             raise
@@ -134,16 +134,16 @@ def attempt_each(world, change):
 @scenario(script=CRASH_TEST)
 def changing(world):
     """A file that cannot be read once while a passcode changes costs no item."""
-    attempt_each(world, epochs.CHANGES["changing"])
+    attempt_each(world, keychanges.CHANGES["changing"])
 
 
 @scenario(script=CRASH_TEST)
 def recovering(world):
     """A file that cannot be read once during a recovery costs no item."""
-    attempt_each(world, epochs.CHANGES["recovering"])
+    attempt_each(world, keychanges.CHANGES["recovering"])
 
 
 @scenario(script=CRASH_TEST)
 def unbinding(world):
     """A file that cannot be read once while the device key moves costs no item."""
-    attempt_each(world, epochs.CHANGES["unbinding"])
+    attempt_each(world, keychanges.CHANGES["unbinding"])

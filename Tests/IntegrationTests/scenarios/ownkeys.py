@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of keys and locks beside programs that have the keychain unlocked: what fails leaves
+"""Key changes and locks beside programs that have the keychain unlocked: what fails leaves
 what others have open, and what a program has for itself stays its own."""
 
 import collections
@@ -11,7 +11,7 @@ from passcodes import ALONE, PASSCODE, SHARED, do, ends, keychain, run
 from support import expect, need, scenario
 
 OTHER = "other words"
-# Each change of keys, the lines that it reads, and the passcode after it.
+# Each key change, the lines that it reads, and the passcode after it.
 CHANGES = {
     ("rotate",): ([PASSCODE], PASSCODE),
     ("recovery", "create", "--yes"): ([PASSCODE], PASSCODE),
@@ -60,7 +60,7 @@ def change_failing(world, env):
 
 @scenario
 def failed_change_with_own_keys(world):
-    """A change of keys by a program with keys of its own touches no shared keys, fails or not."""
+    """A key change by a program with keys of its own touches no shared keys, fails or not."""
     for words, after, before, outcome in change_failing(world, ALONE):
         now = {path: open(path, "rb").read() for path in before}
         expect(now == before, "shared keys were changed by", words)
@@ -75,7 +75,7 @@ def failed_change_with_own_keys(world):
 
 @scenario
 def failed_change_with_shared_keys(world):
-    """A change of keys that fails before its commit has published nothing."""
+    """A key change that fails before its commit has published nothing."""
     for words, _, _, outcome in change_failing(world, SHARED):
         expect(LOCKED_FOR_OTHERS not in outcome.err, "locked:", words, outcome)
         expect(world.get("a", env=SHARED) == "value of a", "after", words)

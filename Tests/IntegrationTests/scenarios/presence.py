@@ -91,13 +91,13 @@ def software_refused(world):
 def application_password(world):
     """An item under an application password opens with that password alone.
 
-    In another process, after a change of keys, and at a terminal."""
+    In another process, after a key change, and at a terminal."""
     agent = world.agent(env=OWN)
     expect(agent.do("person seal token secret own") == "0", "not added")
     agent.end()
     agent = world.agent(env=OWN)
     for outcome in ("before", "after"):
-        expect(agent.do("person unseal token own") == "secret", outcome, "a change of keys")
+        expect(agent.do("person unseal token own") == "secret", outcome, "a key change")
         expect(agent.do("person unseal token other") == "-25293", "another password", outcome)
         expect(agent.do("person find token") == "-25308", "nobody can be asked", outcome)
         changed = world.run("rotate", env=OWN)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of keys in which a system call fails: an error, nothing lost, and the process goes on."""
+"""Key changes in which a system call fails: an error, nothing lost, and the process goes on."""
 
 import collections
 import os
 import shutil
 
-from epochs import (BOUND, CHANGES, CLASSES, GATED, KEYRING, PASSCODE_CLASS, attempt, prepare,
-                    steps, verify)
+from keychanges import (BOUND, CHANGES, CLASSES, GATED, KEYRING, PASSCODE_CLASS, attempt,
+                        prepare, steps, verify)
 from kills import CHANGING, spread
 from places import leave_room
 from support import CRASH_TEST, Agent, expect, mount, private_mounts, scenario
@@ -41,7 +41,7 @@ def refuse_each(world, change):
 def usable(change, outcome, may_lock):
     """Returns whether the change failed; the process must be able to go on either way.
 
-    A change of keys that cannot share the new keys in the kernel ends them: with `may_lock` the
+    A key change that cannot share the new keys in the kernel ends them: with `may_lock` the
     keychain may be locked afterwards. The next unlock brings everything back, as `verify` checks.
     """
     expect(outcome.code == 0, "the agent died:", outcome)
@@ -66,7 +66,7 @@ def usable(change, outcome, may_lock):
 
 @scenario
 def full_disk(world):
-    """A change of keys without room on the disk is refused before it begins."""
+    """A key change without room on the disk is refused before it begins."""
     private_mounts()
     os.mkdir(world.home)
     mount("-t", "tmpfs", "-o", "size=12m,mode=700", "tmpfs", world.home)
@@ -88,7 +88,7 @@ def full_disk(world):
 
 @scenario
 def full_disk_meanwhile(world):
-    """A change of keys that meets a full disk changes nothing."""
+    """A key change that meets a full disk changes nothing."""
     private_mounts()
     agent = Agent(world, {"VALET_LOCK_STATE": "process"})
     agent.do("classes")

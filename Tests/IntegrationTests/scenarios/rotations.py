@@ -79,7 +79,7 @@ def stopped_writer(world):
 
 @scenario
 def running_reader(world):
-    """A running program reads on through every change of keys."""
+    """A running program reads on through every key change."""
     changer, reader = Agent(world, VARIABLES), Agent(world, VARIABLES)
     changer.do("classes")
     for line, other in (("rotate", None), ("passcode set one", "unlock one"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged items during a change of keys, which are not lost without a message."""
+"""Damaged items during a key change, which are not lost without a message."""
 
 import sqlite3
 
@@ -19,7 +19,7 @@ def secret(world, number, new=None):
 
 @scenario
 def rotation(world):
-    """A change of keys refuses damaged items until their loss is accepted."""
+    """A key change refuses damaged items until their loss is accepted."""
     world.fill("a", "b", "c")
     whole = secret(world, 1)
     before = world.contents("device/device.key")

@@ -161,7 +161,7 @@ def stopped_writer(world):
             time.sleep(choices.random() * 0.02)
             stop(writer)
             if holds_lock(world):
-                # A change of keys would wait for it, which another scenario tests.
+                # A key change would wait for it, which another scenario tests.
                 waited += 1
             else:
                 owner.do("rotate word")

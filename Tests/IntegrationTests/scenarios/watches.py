@@ -66,7 +66,7 @@ def changes(world):
     expect(watch.next() == ("added", "b"), "another application is told of")
     outcome = world.run("rename", "b", "c", "--id", "second")
     expect(outcome.code == 0 and watch.next() == ("changed", "c"), "renamed", outcome)
-    # A change of keys writes every row, and is no change of any.
+    # A key change writes every row, and is no change of any.
     expect(world.run("rotate").code == 0, "rotate")
     expect(world.run("remove", "a", "--yes").code == 0, "remove")
     expect(watch.next() == ("removed", "a"), "removed")

@@ -118,7 +118,7 @@ import ValetSystem
         #expect(try keychain.state() == .unlocked)
     }
 
-    @Test func `A change of keys keeps the limits of an unlock`() throws {
+    @Test func `A key change keeps the limits of an unlock`() throws {
         _ = try unlock(for: .seconds(7_200), autoLock: .seconds(3_600))
         try store.keychain.rotateKeys(EpochStore.passcode("correct"))
         let status = try store.keychain.status()

@@ -185,7 +185,7 @@ import ValetTestValues
         #expect(readable() == Self.names)
     }
 
-    @Test func `A change of keys leaves the old or the new ones wherever the TPM disappears`()
+    @Test func `A key change leaves the old or the new ones wherever the TPM disappears`()
         throws
     {
         try store.keychain.setPasscode(passcode)

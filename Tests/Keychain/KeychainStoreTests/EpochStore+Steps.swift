@@ -42,7 +42,7 @@ func failing<R>(_ operation: String, _ body: () throws -> R) throws(KeychainFail
     }
 }
 
-/// Changes of keys in single steps.
+/// Key changes in single steps.
 extension EpochStore {
     private static let operation = "test"
 
@@ -66,7 +66,7 @@ extension EpochStore {
         }
     }
 
-    /// Adds several batches of rows for a change of keys.
+    /// Adds several batches of rows for a key change.
     func addBatches(_ count: Int) throws {
         let additions = (0..<(128 * count)).map {
             Addition(.generic("filler \($0)", service: "fillers"), value: nil)

@@ -273,7 +273,7 @@ private struct History {
         #expect(try history.epochs.value("a") == "3")
     }
 
-    @Test func `Former values follow a change of keys, those that need the user too`() throws {
+    @Test func `Former values follow a key change, those that need the user too`() throws {
         try history.setPasscode()
         try history.set("1", "2")
         try history.guarded("guarded", name: "b")
@@ -290,7 +290,7 @@ private struct History {
         #expect(try history.values() == ["1"])
     }
 
-    @Test func `A damaged former value stops a change of keys, or is set aside`() throws {
+    @Test func `A damaged former value stops a key change, or is set aside`() throws {
         try history.set("1", "2")
         try history.keychain.tamper("UPDATE former SET names = zeroblob(72)")
         #expect(history.epochs.code { try history.store.keychain.rotateKeys(nil) } == .damaged)

@@ -127,7 +127,7 @@ import ValetKeychainModel
         #expect(try (0..<8).allSatisfy { try exists("item \($0)") })
     }
 
-    @Test func `A change of keys opens a removed log anew`() throws {
+    @Test func `A key change opens a removed log anew`() throws {
         try set("first")
         try lose(["-shm"], .removed)
         try keychain.store.keychain.setPasscode(EpochStore.passcode("one"))

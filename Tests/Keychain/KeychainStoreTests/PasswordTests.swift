@@ -124,7 +124,7 @@ import ValetSystem
         }
     }
 
-    @Test func `A sealed item keeps its box through every change of keys`() throws {
+    @Test func `A sealed item keeps its box through every key change`() throws {
         let item = try epochs.addSealed("a")
         let box = try epochs.box(item)
         try epochs.store.keychain.rotateKeys(nil)

@@ -79,7 +79,7 @@ import ValetSealing
         #expect(keychain.damage() == [])
     }
 
-    @Test func `A change of keys moves items to places of the new epoch`() throws {
+    @Test func `A key change moves items to places of the new epoch`() throws {
         let epochs = EpochStore()
         try epochs.addItems([.whenUnlocked, .afterFirstUnlock])
         let before = Set(try epochs.keychain.rows().map(\.place.service))

@@ -155,7 +155,7 @@ extension ItemStore {
         #expect(try epochs.state() == .unlocked)
     }
 
-    @Test func `Every change of keys keeps the sync secrets`() throws {
+    @Test func `Every key change keeps the sync secrets`() throws {
         try store.set(secrets)
         try store.keychain.setPasscode(passcode)
         #expect(try store.secrets() == secrets)

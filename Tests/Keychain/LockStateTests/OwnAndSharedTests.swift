@@ -87,7 +87,7 @@ extension Kernel {
             #expect(try sample.read(sample.fresh()) == "before notUnlocked")
         }
 
-        @Test func `A process with keys of its own makes its readers wait for a change of keys`()
+        @Test func `A process with keys of its own makes its readers wait for a key change`()
             throws
         {
             own.beginChange()
@@ -106,7 +106,7 @@ extension Kernel {
         }
     }
 
-    @Suite struct `Shared keys after a change of keys` {
+    @Suite struct `Shared keys after a key change` {
         let sample = KernelSample()
 
         @Test func `Shared keys that a killed program has left are ended by another one`()
@@ -131,7 +131,7 @@ extension Kernel {
         }
 
         @Test(arguments: [nil, false, true] as [Bool?])
-        func `Shared keys are unlocked by a change of keys unless a lock comes during it`(
+        func `Shared keys are unlocked by a key change unless a lock comes during it`(
             _ isLockOfAll: Bool?
         ) throws {
             try sample.publish()

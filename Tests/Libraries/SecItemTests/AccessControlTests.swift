@@ -281,7 +281,7 @@ import ValetTestSupport
         #expect(calls.value("a", changed).status == errSecItemNotFound)
     }
 
-    @Test func `A proof from before a change of keys opens no guarded item`() throws {
+    @Test func `A proof from before a key change opens no guarded item`() throws {
         try calls.add("a", [.biometryAny, .devicePasscode])
         let store = calls.keychain.store
         let before = try store.presenceProof(fingerprint: [1])

@@ -92,7 +92,7 @@ internal import ValetSealing
         #expect(try await task.value == 0)
     }
 
-    @Test func `The changes of keys are refused for a group of another application`() throws {
+    @Test func `The key changes are refused for a group of another application`() throws {
         let valet = sample.valet(.sharedGroup(.sample("XYZ"), nil), .whenUnlocked)
         #expect(throws: KeychainError.missingEntitlement) { _ = try valet.keyChanges() }
     }

@@ -98,8 +98,8 @@ import ValetSealing
         case "leak": try Leak.handleSecret()
         case "leakpasscode": try Leak.handlePasscode()
         case "leakpassword": try Leak.handlePassword()
-        case _ where EpochVerbs.verbs.contains(verb):
-            return try EpochVerbs().perform(verb, words)
+        case _ where KeyChangeVerbs.verbs.contains(verb):
+            return try KeyChangeVerbs().perform(verb, words)
         default: return try Locking.perform(verb, words) ?? wrongUse(verb)
         }
         return ""

@@ -11,7 +11,7 @@ import ValetSealing
 /// Other than the verbs of that name it stretches passcodes as much as is done for people.
 enum Timing {
     static func perform(_ words: [String]) throws -> String {
-        let session = try EpochVerbs.session(stretching: .calibrated)
+        let session = try KeyChangeVerbs.session(stretching: .calibrated)
         let store = session.store
         let passcode = words.dropFirst().first.flatMap { $0 == "-" ? nil : $0 }
         let typed = try passcode.map { text throws(KeychainFailure) in

@@ -11,7 +11,7 @@ import ValetTestSupport
 
 @testable import ValetSyncAgent
 
-/// docs/SYNC.md §4: locked keychains, changes of keys, damage.
+/// docs/SYNC.md §4: locked keychains, key changes, damage.
 @Suite(.serialized) struct `The tables of sync` {
     private let here: TestDevice
     private let there: TestDevice

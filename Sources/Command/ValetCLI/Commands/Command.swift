@@ -147,7 +147,7 @@ extension Context {
         }
     }
 
-    /// Warns about programs for which a change of keys by this process has locked `store`.
+    /// Warns about programs for which a key change by this process has locked `store`.
     package func warnOfLockedPrograms(_ store: ItemStore) {
         guard let reason = store.keychain.reasonOthersAreLocked() else { return }
         console.note(
@@ -156,7 +156,7 @@ extension Context {
         console.hint("'valet unlock' unlocks it for them")
     }
 
-    /// Warns that a change of keys is complete, but has not erased the old keys.
+    /// Warns that a key change is complete, but has not erased the old keys.
     private func warnOfOldKeys(_ cause: KeychainFailure) {
         console.note(
             "valet: warning: the old keys are still on the disk, and open what was stored before: "
@@ -174,7 +174,7 @@ extension Context {
                 + "other programs cannot write until then")
     }
 
-    /// Reports how many damaged items a change of keys has set aside, if any.
+    /// Reports how many damaged items a key change has set aside, if any.
     func noteSetAside(_ count: Int) {
         guard count > 0 else { return }
         let items = count == 1 ? "1 damaged item was" : "\(count) damaged items were"

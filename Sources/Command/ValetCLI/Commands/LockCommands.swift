@@ -76,7 +76,7 @@ enum UnlockCommand {
             try store.keychain.unlock(passcode, for: duration, autoLock: autoLock)
         }
         let unlocked = try requesting(store.keychain.status())
-        // Unlocking continues an interrupted change of keys, which may set items aside.
+        // Unlocking continues an interrupted key change, which may set items aside.
         context.noteSetAside(
             (unlocked.quarantinedRowCount ?? 0) - (status.quarantinedRowCount ?? 0))
         // The kernel may have had no room for the keys.
@@ -114,7 +114,7 @@ enum LockCommand {
                 + "that was unlocked once; --all locks them too, as a restart does. A keychain "
                 + "without a passcode cannot be locked: this is an error without --all.",
             "A call that another program began before may still finish. With --wait, no write "
-                + "finishes after this command has ended, except a change of keys that has the "
+                + "finishes after this command has ended, except a key change that has the "
                 + "passcode already: it continues, and unlocks nothing.",
             "If the keychain's files cannot be read, the command fails, but still removes the "
                 + "opened keys: those of the keychain that its device key names. If files are "
@@ -142,7 +142,7 @@ enum LockCommand {
         let store = try requesting(context.store())
         try requesting(
             store.keychain.lock(all: takesAll, waiting: values.has(wait), orEveryKeychain: true))
-        // An unknown state, as during a change of keys, is no failure of the lock.
+        // An unknown state, as during a key change, is no failure of the lock.
         let state = (try? store.keychain.status())?.state
         let outcome =
             if state == .noPasscode {

@@ -4,7 +4,7 @@ package import ValetKeychainModel
 package import ValetSealing
 
 /// The contents of `device.key`: docs/FORMAT.md §3.1. ``DeviceSecretSource`` and
-/// ``DeviceKeyFolder`` read such files; creation and epoch changes write them.
+/// ``DeviceKeyFolder`` read such files; creation and key changes write them.
 package struct DeviceKeyFile: ~Copyable {
     static let byteCount = 122
     private static let magic = Array("VALETDEV".utf8)

@@ -7,7 +7,7 @@ package import ValetSealing
 package import ValetSystem
 
 /// The folder of the device keys, from the view of one keychain: docs/FORMAT.md §4.4. The end of an
-/// epoch change tidies it, and `valet doctor` examines it.
+/// key change tidies it, and `valet doctor` examines it.
 ///
 /// Other keychains of the user may also keep their device keys in it.
 package struct DeviceKeyFolder {
@@ -161,7 +161,7 @@ extension SystemError {
     var isDenied: Bool { systemError == EACCES || systemError == EPERM }
 }
 
-/// The end of an epoch change, for device keys: docs/FORMAT.md §4.4, step 4.
+/// The end of a key change, for device keys: docs/FORMAT.md §4.4, step 5.
 extension DeviceKeyFolder {
     /// Gives the device key in use its usual name, unless a foreign file has that name. Then erases
     /// the other device keys of this keychain.

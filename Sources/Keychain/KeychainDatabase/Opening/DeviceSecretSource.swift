@@ -7,7 +7,7 @@ package import ValetSystem
 internal import ValetTPM
 
 /// Reads the device secret of a keychain: from `device.key`, a systemd credential, a file that the
-/// user names, or a TPM (docs/FORMAT.md §3). Opening, unlocking and epoch changes use it.
+/// user names, or a TPM (docs/FORMAT.md §3). Opening, unlocking and key changes use it.
 package struct DeviceSecretSource {
     private static let operation = "read the device key"
 
@@ -96,15 +96,15 @@ package struct DeviceSecretSource {
             let file = try given(by: .ownFile)
             if file.secret.id == keybag.deviceKeyID { return file }
         } catch {
-            // An epoch change may be replacing the file now.
+            // A key change may be replacing the file now.
         }
-        // An interrupted epoch change leaves the new device key under a name with its id.
+        // An interrupted key change leaves the new device key under a name with its id.
         do {
             return try given(by: .ownFile, name: Self.name(ofKey: keybag.deviceKeyID))
         } catch {
             guard error.code == .incomplete else { throw error }
         }
-        // An epoch change that has just ended has given the file its usual name.
+        // A key change that has just ended has given the file its usual name.
         return try given(by: .ownFile)
     }
 

@@ -7,7 +7,7 @@ package import ValetKeys
 internal import ValetSealing
 package import ValetTPM
 
-/// What a change of keys has to do: how the next epoch is protected.
+/// What a key change has to do: how the next epoch is protected.
 package struct KeyChangeRequest {
     /// The passcode; nil for none.
     let passcode: Passcode?
@@ -51,13 +51,13 @@ package struct KeyChangeRequest {
     }
 }
 
-/// The protector or recovery key that opens a keychain before a change of keys.
+/// The protector or recovery key that opens a keychain before a key change.
 package enum KeychainOpener: ~Copyable {
     case protector(Protector)
     case recovery(RecoveryProtector)
 }
 
-/// A prepared change of keys: everything that its transaction needs.
+/// A prepared key change: everything that its transaction needs.
 package struct KeyChangePlan: ~Copyable {
     /// Opens the current epoch.
     let opener: KeychainOpener

@@ -7,7 +7,7 @@ internal import ValetSealing
 internal import ValetSystem
 internal import ValetTPM
 
-/// A change of keys, from its preparation to its one transaction: docs/FORMAT.md §4.4.
+/// A key change, from its preparation to its one transaction: docs/FORMAT.md §4.4.
 extension KeychainPasscodes {
     // Preparation. Stretching and TPM calls take long, so they happen before any lock is taken.
 
@@ -58,7 +58,7 @@ extension KeychainPasscodes {
 
     // The transaction.
 
-    /// The free space that a change of keys needs, in addition to twice the size of the database:
+    /// The free space that a key change needs, in addition to twice the size of the database:
     /// the log gets every page anew.
     private static let spareByteCount = 8 << 20
 

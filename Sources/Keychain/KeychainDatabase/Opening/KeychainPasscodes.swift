@@ -53,7 +53,7 @@ package struct KeychainPasscodes {
     /// Whether the keys have changed since `header`, which may explain `failure` of a call that has
     /// changed nothing.
     package func haveChanged(since header: KeychainHeader, _ failure: KeychainFailure) -> Bool {
-        // A change of keys does not explain a timeout, and no time is left to look.
+        // A key change does not explain a timeout, and no time is left to look.
         guard failure.code != .timedOut else { return false }
         let now = try? keychain.readHeader(Deadline(after: timeLimit))
         return now.map { $0.settings != header.settings } ?? false
@@ -132,34 +132,23 @@ package struct KeychainPasscodes {
     ) throws(KeychainFailure) -> Bool {
         guard let lockState = header.lockState else { return true }
         let keys = header.published(try header.unlock(with: protector))
-        if lockState.isForSharing {
-            // The lock orders two concurrent unlocks. On a file system that is mounted read-only
-            // this process cannot take it; there, keys change only by a write through another
-            // mount.
-            let held = try lock()
-            guard try isCurrent(header) else { return false }
-            try lockState.publish(keys, within: limits, since: moment)
-            _ = consume held
-        } else {
-            try lockState.publish(keys, within: limits, since: moment)
-            // Keys of another epoch open nothing.
-            guard try isCurrent(header) else { return false }
-        }
-        OldKeyErasure(keychain).eraseIfDue(deadline)
+        let held = try lockToPublish(in: lockState)
+        guard try self.header().settings == header.settings else { return false }
+        try lockState.publish(keys, within: limits, since: moment)
+        _ = consume held
         keychain.announceLockState()
+        OldKeyErasure(keychain).eraseIfDue(deadline)
         return true
     }
 
-    /// The lock of writers; nil in a read-only folder.
-    private func lock() throws(KeychainFailure) -> HeldLock? {
+    /// The lock of writers, which orders two concurrent unlocks. Nil for keys of this process
+    /// alone, and in a read-only folder: there, keys change only by a write through another mount.
+    private func lockToPublish(
+        in lockState: LockStateStore
+    ) throws(KeychainFailure) -> HeldLock? {
         let pool = keychain.pool
-        guard !pool.directory.isReadOnly else { return nil }
+        guard lockState.isForSharing, !pool.directory.isReadOnly else { return nil }
         return try translating(pool.lockForWriting(deadline), during: operation)
-    }
-
-    /// Whether the keychain is still that of `header`.
-    private func isCurrent(_ header: KeychainHeader) throws(KeychainFailure) -> Bool {
-        try self.header().settings == header.settings
     }
 
     /// Replaces the keybag of `header` by a changed one, which has the same class keys. Shared keys

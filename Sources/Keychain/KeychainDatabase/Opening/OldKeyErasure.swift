@@ -6,8 +6,8 @@ internal import ValetKeys
 internal import ValetSealing
 internal import ValetSystem
 
-/// Erases the remains of former keys after a change of keys: in the lock state, in the log, in the
-/// database, and among the device keys (docs/FORMAT.md §4.4, step 4). The call that changes the
+/// Erases the remains of former keys after a key change: in the lock state, in the log, in the
+/// database, and among the device keys (docs/FORMAT.md §4.4, step 5). The call that changes the
 /// keys does it. If a reader prevents it, or the program is killed, later writes do it.
 ///
 /// The file ``markerName`` says that something may be left.
@@ -42,7 +42,7 @@ struct OldKeyErasure {
 
     // Erasing, in a session of the writers' lock that has no other purpose.
 
-    /// Erases the former keys after a change of keys.
+    /// Erases the former keys after a key change.
     ///
     /// - Returns: Why some may be left; nil if they are erased. A later write tries again.
     func eraseAfterChange(_ deadline: Deadline) -> KeychainFailure? {

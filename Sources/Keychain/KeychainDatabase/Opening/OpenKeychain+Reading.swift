@@ -103,7 +103,7 @@ extension OpenKeychain {
     }
 
     /// The keys that the transaction of `store` sees; nil if another look is needed, because a
-    /// change of keys may explain why they do not fit, or a TPM has to be asked first.
+    /// key change may explain why they do not fit, or a TPM has to be asked first.
     package func believed(
         _ store: RowConnection, _ look: inout RepeatedLook, for operation: String = opening
     ) throws(KeychainFailure) -> KeySet? {
@@ -119,7 +119,7 @@ extension OpenKeychain {
         }
     }
 
-    /// Waits for the TPM if it has to release the device secret, otherwise for a change of keys if
+    /// Waits for the TPM if it has to release the device secret, otherwise for a key change if
     /// the keys do not fit. Returns at once if another look is enough. Call it outside of
     /// transactions.
     ///
@@ -136,11 +136,11 @@ extension OpenKeychain {
         try unseal(header, deadline)
     }
 
-    /// How long a reader that finds no keys waits for a change of keys that may set the first
+    /// How long a reader that finds no keys waits for a key change that may set the first
     /// passcode.
     private static let patience = Duration.seconds(1)
 
-    /// Waits until a change of keys that has committed has published its keys. No other process
+    /// Waits until a key change that has committed has published its keys. No other process
     /// changes the keys of this process alone, so those need no lock of writers.
     ///
     /// - Throws: ``KeychainFailure``: `timedOut`, unless there are no keys at all. Then the

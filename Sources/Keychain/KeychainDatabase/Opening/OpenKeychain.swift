@@ -283,7 +283,7 @@ package final class OpenKeychain: Sendable {
 /// The open keys, as a transaction sees them.
 package enum CurrentKeys {
     case certain(KeySet)
-    /// Not all keys are open. A change of keys may be the cause: it was committed after the
+    /// Not all keys are open. A key change may be the cause: it was committed after the
     /// transaction had begun, or is about to publish its keys. If neither is the case, the keychain
     /// is locked, or no key is open at all.
     case doubtful(KeychainHeader, KeySet?, LockCause)
@@ -306,7 +306,7 @@ package struct RepeatedLook {
     package init() {}
 
     /// Whether to look again, outside of the current transaction. Once is enough, unless the keys
-    /// are of another epoch: another change of keys may have begun during the wait.
+    /// are of another epoch: another key change may have begun during the wait.
     ///
     /// - Parameter hasKeys: Whether keys of any scope are open.
     package mutating func isWorthwhile(
@@ -319,7 +319,7 @@ package struct RepeatedLook {
     }
 }
 
-/// Keys that a change of keys may be about to publish: it has committed, and holds the lock of
+/// Keys that a key change may be about to publish: it has committed, and holds the lock of
 /// writers until they are published.
 struct AwaitedKeys {
     let lockState: LockStateStore

@@ -7,7 +7,7 @@ internal import ValetSealing
 package import ValetSystem
 
 /// A set of rows, given by protection classes and presence pairs. Both can be read from a row
-/// without any key. Counts of items and epoch changes use it.
+/// without any key. Counts of items and key changes use it.
 package struct RowKinds {
     private let classes: [Int64]
     private let presences: [Int64]

@@ -251,7 +251,7 @@ extension RowTransaction {
         }
     }
 
-    /// For a change of keys: seals a former row that the keys of the former epoch have opened.
+    /// For a key change: seals a former row that the keys of the former epoch have opened.
     package func sealAnew(_ former: FormerRow, _ opened: OpenedRow) throws(KeychainFailure) {
         try put(former, sealing: opened, opened.content, opened.row.header.kind)
     }

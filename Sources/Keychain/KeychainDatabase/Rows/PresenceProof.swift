@@ -7,7 +7,7 @@ internal import ValetSystem
 /// Proof that the user gave the passcode or a finger, with the secrets that it opens.
 ///
 /// Only ``ItemStore`` makes one. It opens items as long as it lives, and is wiped with its last
-/// owner. After a change of keys it does not open the new keys, and the store asks again. A lock of
+/// owner. After a key change it does not open the new keys, and the store asks again. A lock of
 /// the keychain does not end it, but removes the class keys that items of the classes
 /// `whenUnlocked…` need as well.
 package final class PresenceProof: Sendable {

@@ -180,7 +180,7 @@ package struct RowTransaction {
         }
     }
 
-    /// For a change of keys: seals a row that the keys of the former epoch have opened. The item
+    /// For a key change: seals a row that the keys of the former epoch have opened. The item
     /// does not change, so no watcher has to be notified.
     package func sealAnew(_ opened: OpenedRow) throws(KeychainFailure) {
         let old = opened.row

@@ -140,7 +140,7 @@ package enum Schema {
         ) STRICT
         """
 
-    /// The numbers of items, which stay the same when a new epoch changes the hashes.
+    /// The numbers of items, which stay the same when a new key changes the hashes.
     private static let syncItem: StaticString = """
         CREATE TABLE sync_item (
             id INTEGER PRIMARY KEY,

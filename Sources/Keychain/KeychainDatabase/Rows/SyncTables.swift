@@ -245,12 +245,12 @@ package final class SyncTables: @unchecked Sendable {
     }
 }
 
-// MARK: - Change of keys
+// MARK: - Key change
 
 extension RowTransaction {
     private static let batchByteCount = 4 << 20
 
-    /// For a change of keys: seals every entry again that the keys of the former epoch open. An
+    /// For a key change: seals every entry again that the keys of the former epoch open. An
     /// entry that does not open stays as it is, and sync reports it. Holds about 4 MiB of entries
     /// in memory.
     package func sealSyncEntriesAnew(from former: RowKeys) throws(KeychainFailure) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How a change of keys treats damage, and how it reports progress.
+/// How a key change treats damage, and how it reports progress.
 package struct KeyChangeOptions {
     /// Called with the number of rows that were sealed again, and the number of all rows.
     package typealias Progress = (_ count: Int, _ total: Int) -> Void

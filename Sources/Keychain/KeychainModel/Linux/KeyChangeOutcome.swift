@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a change of keys has done besides. The change itself is complete.
+/// What a key change has done besides. The change itself is complete.
 package struct KeyChangeOutcome: Sendable {
     /// The number of damaged rows that were set aside.
     package var setAsideCount = 0

@@ -55,7 +55,7 @@ extension ItemStore {
 }
 
 extension Keychain {
-    /// Whether a proof belongs to this keychain's current keys. After a change of keys it does not,
+    /// Whether a proof belongs to this keychain's current keys. After a key change it does not,
     /// and its holder has to ask the user again. Returns true if the keychain is unreadable.
     package func isCurrent(_ proof: PresenceProof) -> Bool {
         let isCurrent = try? store.workOnKeys(ItemStore.proving) { (keys) throws(KeychainFailure) in

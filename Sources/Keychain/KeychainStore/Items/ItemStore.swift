@@ -226,7 +226,7 @@ extension ItemStore {
                 do throws(KeychainFailure) {
                     prepared = try prepare(keys, header)
                 } catch {
-                    // After a change of keys, the device key and perhaps the passcode are new.
+                    // After a key change, the device key and perhaps the passcode are new.
                     guard keys.haveChanged(since: header, error) else { throw error }
                     return nil
                 }

@@ -20,7 +20,7 @@ package enum AccountChange: Hashable, Sendable {
 package struct ServiceSnapshot: Sendable {
     fileprivate struct Item: Sendable {
         var salt: Int64
-        /// Rises with every write. A change of keys leaves it as it is.
+        /// Rises with every write. A key change leaves it as it is.
         var logicalTime: Int64
         /// nil while it could not be opened.
         var account: AttributeValue?

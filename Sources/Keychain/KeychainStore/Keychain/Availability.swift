@@ -16,7 +16,7 @@ extension Keychain {
     /// Which items can be read now. Creates nothing and opens no item.
     ///
     /// Costs about 10 µs for an open keychain; for a locked one, also a check of the device key.
-    /// Waits until a change of keys has published them, as every call does.
+    /// Waits until a key change has published them, as every call does.
     /// - Throws: ``KeychainFailure`` if the state cannot be read: `timedOut`, `keychainDamaged`,
     ///   `newerFormat`, `insecureFiles`, `inputOutput`.
     package func availability() throws(KeychainFailure) -> KeychainAvailability {

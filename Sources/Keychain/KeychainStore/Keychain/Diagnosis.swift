@@ -56,7 +56,7 @@ extension Keychain {
         }
     }
 
-    /// Findings on device keys that a change of keys could not erase, and on other files with names
+    /// Findings on device keys that a key change could not erase, and on other files with names
     /// of device keys.
     package func strayDeviceKeys() -> [Finding] {
         do {
@@ -256,7 +256,7 @@ struct KeychainExamination {
         let isFile = header.keybag.deviceSource == .ownFile
         // While the device key in use is missing, another file may be its only copy.
         let isSeen = isFile ? try folder.hasKey(header.keybag.deviceKeyID) : true
-        // The previous device key keeps its name until a change of keys has ended.
+        // The previous device key keeps its name until a key change has ended.
         let isChanging = try keys.keychain.isErasePending()
         var findings: [Finding?] = []
         for name in try folder.names() {
@@ -315,7 +315,7 @@ extension Finding {
             return
         }
         self.init(
-            .warning, "an unused device key of an interrupted change of keys", path: path,
+            .warning, "an unused device key of an interrupted key change", path: path,
             hint: "`valet rotate` removes it")
     }
 

@@ -21,7 +21,7 @@ extension LockedKeybag {
     /// Makes the keybag of the epoch after that of `old`, with random keys, and with the sync
     /// secrets of `old`.
     ///
-    /// Does not check the MAC of `old`. A change of keys also unlocks `old`, which checks the MAC.
+    /// Does not check the MAC of `old`. A key change also unlocks `old`, which checks the MAC.
     /// - Parameters:
     ///   - new: Where the device secret comes from, and which recovery key will open the keybag. To
     ///     keep the recovery key of `old`, pass the one of a keybag that was unlocked. Nil revokes

@@ -290,22 +290,22 @@ extension LockStateStore {
     }
 }
 
-/// A change of keys: docs/FORMAT.md §10.6. The caller holds the lock of writers.
+/// A key change: docs/FORMAT.md §10.6. The caller holds the lock of writers.
 extension LockStateStore {
     /// Makes threads of this process wait whose own keys do not fit the database. Call it before
-    /// the commit of a change of keys, and ``endChange()`` once the keys are replaced.
+    /// the commit of a key change, and ``endChange()`` once the keys are replaced.
     package func beginChange() { own.beginChange() }
 
     package func endChange() { own.endChange() }
 
-    /// Waits until a change of keys that this process has committed has replaced its own keys.
+    /// Waits until a key change that this process has committed has replaced its own keys.
     ///
     /// - Returns: false at the deadline.
     package func awaitChange(before deadline: Deadline) -> Bool {
         own.awaitChange(before: deadline)
     }
 
-    /// Puts keys in the place of those of the epoch `former`, after a change of keys was committed.
+    /// Puts keys in the place of those of the epoch `former`, after a key change was committed.
     /// A locked keychain stays locked, and an unlocked one keeps its limits and deadline.
     ///
     /// - Parameters:

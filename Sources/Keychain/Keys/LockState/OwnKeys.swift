@@ -42,7 +42,7 @@ final class OwnKeys: Sendable {
 
     private final class Held: Sendable {
         let state = Lock(State())
-        /// Held from the commit of a change of keys until its keys are here.
+        /// Held from the commit of a key change until its keys are here.
         let change = FairLock()
     }
 
@@ -133,7 +133,7 @@ final class OwnKeys: Sendable {
         use.follow(period)
     }
 
-    /// Puts `keys` in the place of the keys of `former`, after a change of keys was committed. A
+    /// Puts `keys` in the place of the keys of `former`, after a key change was committed. A
     /// locked keychain stays locked, and an unlocked one keeps its period.
     ///
     /// - Parameters:
@@ -187,14 +187,14 @@ final class OwnKeys: Sendable {
         }
     }
 
-    // Between the commit of a change of keys and its keys: docs/FORMAT.md §10.6.
+    // Between the commit of a key change and its keys: docs/FORMAT.md §10.6.
 
     /// Makes threads of this process wait whose keys do not fit. End it with ``endChange()``.
     func beginChange() { _ = held.value.change.acquire(before: .never) }
 
     func endChange() { held.value.change.release() }
 
-    /// Waits until a change of keys that this process has committed has put its keys here.
+    /// Waits until a key change that this process has committed has put its keys here.
     ///
     /// - Returns: false at the deadline.
     func awaitChange(before deadline: Deadline) -> Bool {

@@ -36,7 +36,7 @@ extension SharedKeys {
         try publish(Publication(payloads: payloads(keys, period)), now())
     }
 
-    /// Puts `keys` in the place of the keys of `former`, after a change of keys was committed. A
+    /// Puts `keys` in the place of the keys of `former`, after a key change was committed. A
     /// locked keychain stays locked, and an unlocked one keeps its period.
     ///
     /// - Parameters:

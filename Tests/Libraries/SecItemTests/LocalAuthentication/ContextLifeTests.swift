@@ -42,7 +42,7 @@ import ValetTestValues
         #expect(person.outcome(.deviceOwnerAuthentication, context) == nil)
     }
 
-    @Test func `What a context remembers ends with a change of keys`() throws {
+    @Test func `What a context remembers ends with a key change`() throws {
         let person = try Person()
         let context = person.context
         #expect(person.outcome(.deviceOwnerAuthentication, context) == nil)

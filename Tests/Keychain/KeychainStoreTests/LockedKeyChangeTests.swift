@@ -64,7 +64,7 @@ private struct Locked {
         }
     }
 
-    /// Makes a change of keys that fails before its commit, with `body` in between.
+    /// Makes a key change that fails before its commit, with `body` in between.
     func fail(_ body: () throws -> Void) throws {
         try store.tryOnKeys("test") { keys in
             let header = try keys.header()

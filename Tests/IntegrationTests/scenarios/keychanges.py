@@ -26,7 +26,7 @@ BOUND, GATED = "bound", "gated"
 
 
 class Change:
-    """One change of keys: the commands before it, the command itself, and the allowed results."""
+    """One key change: the commands before it, the command itself, and the allowed results."""
 
     @property
     def needs_tpm(self):

@@ -38,7 +38,7 @@ import ValetSealing
     enum Writing: CaseIterable { case item, recoveryKey }
 
     @Test(arguments: Writing.allCases)
-    func `The next write cleans the device key folder after a change of keys that failed`(
+    func `The next write cleans the device key folder after a key change that failed`(
         _ writing: Writing
     ) throws {
         try plant("device.key.0123456789abcdef0123456789abcdef")
@@ -97,7 +97,7 @@ import ValetSealing
     }
 
     @Test(arguments: Foreign.allCases)
-    func `A change of keys ignores foreign files in the device key folder`(
+    func `A key change ignores foreign files in the device key folder`(
         _ foreign: Foreign
     ) throws {
         let path = try plant(foreign)

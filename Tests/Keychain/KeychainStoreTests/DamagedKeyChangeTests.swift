@@ -11,7 +11,7 @@ import ValetSystem
 @testable import ValetKeychainStore
 
 /// docs/FORMAT.md §4.4: what the old keys do not open, nothing opens later.
-@Suite struct `A change of keys of a keychain with damaged items` {
+@Suite struct `A key change of a keychain with damaged items` {
     let epochs = EpochStore()
     let first = Result { try EpochStore.passcode("first passcode") }
 
@@ -76,7 +76,7 @@ import ValetSystem
     }
 
     @Test(arguments: Change.allCases, damages)
-    func `A change of keys refuses damaged items and changes nothing`(
+    func `A key change refuses damaged items and changes nothing`(
         _ change: Change, _ damage: StaticString
     ) throws {
         let numbers = try prepare(change)
@@ -112,7 +112,7 @@ import ValetSystem
     }
 
     @Test(arguments: Change.allCases)
-    func `A change of keys continues on request and counts the items that it set aside`(
+    func `A key change continues on request and counts the items that it set aside`(
         _ change: Change
     ) throws {
         let numbers = try prepare(change)
@@ -144,7 +144,7 @@ import ValetSystem
         #expect(failure { _ = try epochs.value("b") }?.hint == nil)
     }
 
-    @Test func `A change of keys refuses damaged items that need the user`() throws {
+    @Test func `A key change refuses damaged items that need the user`() throws {
         try epochs.store.keychain.setPasscode(first.get())
         let item = try epochs.add(
             EpochStore.item("guarded", EpochStore.accessControl(.userPresence)), "value")

@@ -12,7 +12,7 @@ import ValetTPM
 ///
 /// Passcodes are words; `-` is none. `~N` is one that is written down nowhere, made of the number.
 /// `$VALET_TEST_TPM` names the socket of a TPM; nothing but this program knows that variable.
-struct EpochVerbs {
+struct KeyChangeVerbs {
     static let verbs: Set<String> = [
         "passcode", "rotate", "bind", "recovery", "unlock", "lock", "state", "classes", "fill",
         "empty", "readable", "mark", "guarded", "diagnose", "circle",

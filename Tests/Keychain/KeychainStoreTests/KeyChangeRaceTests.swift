@@ -207,7 +207,7 @@ import ValetSystem
         #expect(kinds.subtracting(expected) == [])
     }
 
-    @Test func `Every acknowledged write is there after a concurrent change of keys`() throws {
+    @Test func `Every acknowledged write is there after a concurrent key change`() throws {
         try addItems()
         try epochs.store.keychain.setPasscode(passcode)
         let epochs = epochs

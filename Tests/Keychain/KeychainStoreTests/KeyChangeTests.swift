@@ -79,7 +79,7 @@ import ValetSystem
         #expect(try epochs.value("a") == "value of a")
     }
 
-    @Test func `A change of keys that fails on the way changes nothing`() throws {
+    @Test func `A key change that fails on the way changes nothing`() throws {
         try epochs.addItems(Self.withoutPasscode)
         try epochs.addBatches(2)
         try epochs.store.keychain.setPasscode(first.get())
@@ -110,7 +110,7 @@ import ValetSystem
         #expect(try !epochs.store.keychain.status().isErasePending)
     }
 
-    @Test func `Writers wait for a change of keys until their deadline`() throws {
+    @Test func `Writers wait for a key change until their deadline`() throws {
         try epochs.addBatches(2)
         let other = ItemStore(
             KeychainLocation(folder: epochs.keychain.folder + "/."),
@@ -129,7 +129,7 @@ import ValetSystem
         try other.set(Addition(.generic("x"), value: .text("v")), for: caller)
     }
 
-    @Test func `Readers see the former keys until a change of keys commits`() throws {
+    @Test func `Readers see the former keys until a key change commits`() throws {
         try epochs.addBatches(2)
         try epochs.store.keychain.setPasscode(first.get())
         try epochs.add("a")
@@ -181,7 +181,7 @@ import ValetSystem
         #expect(epochs.code { try epochs.store.keychain.lock() } == .passcodeNotSet)
     }
 
-    @Test func `Rows of every kind follow a change of keys`() throws {
+    @Test func `Rows of every kind follow a key change`() throws {
         let keychain = epochs.keychain
         try keychain.add(.internet("i", [.label: .text("l"), .path: .text("/p")]))
         try keychain.add(.generic("s", [.syncViewHint: .text("h")], isSynchronizable: true))
