@@ -245,7 +245,7 @@ var products: [Product] = [
             "TestSupport",
             [
                 "Database", "KeychainDatabase", "KeychainModel", "KeychainServices",
-                "KeychainStore", "Sealing", "System",
+                "KeychainStore", "Sealing", "System", "TPM",
             ]),
         testSupport("CommandTestSupport", ["ValetCLI"]),
         testSupport("SystemSupport", ["System", "TestValues"]),
@@ -299,7 +299,7 @@ var products: [Product] = [
             "KeychainStore",
             [
                 "Database", "KeyTestSupport", "KeychainDatabase", "KeychainModel", "Keys",
-                "Sealing", "System", "SystemSupport", "TPM", "TestValues",
+                "Sealing", "System", "SystemSupport", "TPM", "TestSupport", "TestValues",
             ]),
         tests(
             "KeychainSync", of: "SyncAgent",
@@ -339,7 +339,7 @@ var products: [Product] = [
             "ValetTesting",
             [
                 "KeychainDatabase", "KeychainModel", "KeychainServices", "KeychainStore",
-                "KeychainSwift", "Sealing", "Security", "Valet",
+                "KeychainSwift", "Sealing", "Security", "TestSupport", "Valet",
             ]),
         tests(
             "ValetCLI",

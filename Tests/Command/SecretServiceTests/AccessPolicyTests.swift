@@ -56,7 +56,7 @@ import ValetTestSupport
 
 @Suite struct `The policy of the Secret Service` {
     private let own = AskingProgram(process: getpid())
-    private let keychain = LockableKeychain()
+    private let keychain = TestKeychain()
 
     private func access(_ text: String, _ program: AskingProgram? = nil) throws -> ClientAccess {
         ClientAccess(program ?? own, try AccessPolicy(text), version: 0) { _ in }

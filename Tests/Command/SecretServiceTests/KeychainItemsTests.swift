@@ -12,7 +12,7 @@ import ValetTestSupport
 @testable import ValetSecretService
 
 @Suite struct `Items of the Secret Service` {
-    private let keychain = LockableKeychain()
+    private let keychain = TestKeychain()
 
     private var holdings: Holdings {
         Holdings(
@@ -35,7 +35,7 @@ import ValetTestSupport
     }
 
     @Test func `Secrets of valets and of other groups are not given out`() throws {
-        try keychain.add("a", .whenUnlocked)
+        try keychain.add("a")
         let query = ItemQuery(.genericPassword, attributes: [.account: .text("a")])
         let item = try #require(try keychain.session.attributes(of: query).items.first)
         let id = Hexadecimal.text(item.reference.itemID)
@@ -111,7 +111,7 @@ import ValetTestSupport
 }
 
 @Suite struct `Damage in the Secret Service` {
-    private let keychain = LockableKeychain()
+    private let keychain = TestKeychain()
     private let holdings: Holdings
 
     init() {
@@ -186,7 +186,7 @@ import ValetTestSupport
 }
 
 @Suite struct `Bounds of the Secret Service` {
-    private let keychain = LockableKeychain()
+    private let keychain = TestKeychain()
 
     private func record(_ byteCount: Int = 0) -> SecretRecord {
         SecretRecord(

@@ -13,7 +13,7 @@ import ValetTestSupport
     @Test func `The lock state changes begin with the present and report each lock and unlock`()
         async throws
     {
-        let keychain = try LockableKeychain.withPasscode()
+        let keychain = try TestKeychain.withItemsAndPasscode()
         var states = keychain.changes.makeAsyncIterator()
         #expect(try await states.next() == .unlocked)
         try keychain.session.lock(all: false)
@@ -25,17 +25,17 @@ import ValetTestSupport
     }
 
     @Test func `The lock state changes report a new keychain and its passcode`() async throws {
-        let keychain = LockableKeychain()
+        let keychain = TestKeychain()
         var states = keychain.changes.makeAsyncIterator()
         #expect(try await states.next() == .absent)
-        try keychain.add("a", .whenUnlocked)
+        try keychain.add("a")
         #expect(try await states.next() == .noPasscode)
         try keychain.setPasscode()
         #expect(try await states.next() == .unlocked)
     }
 
     @Test func `The lock state changes report the end of a timed unlock`() async throws {
-        let keychain = try LockableKeychain.withPasscode()
+        let keychain = try TestKeychain.withItemsAndPasscode()
         try keychain.session.lock(all: false)
         try keychain.unlock(for: .milliseconds(300))
         var states: [ValetKeychain.LockState] = []
@@ -50,7 +50,7 @@ import ValetTestSupport
     func `The lock state changes of a process without a writable folder report its own changes`()
         async throws
     {
-        let keychain = try LockableKeychain.withPasscode()
+        let keychain = try TestKeychain.withItemsAndPasscode()
         let path = keychain.folder + "/keychain.state"
         try FileManager.default.removeItem(atPath: path)
         try FileManager.default.createDirectory(
@@ -65,7 +65,7 @@ import ValetTestSupport
     }
 
     @Test func `Each reader of the lock state changes begins with the present`() async throws {
-        let keychain = try LockableKeychain.withPasscode()
+        let keychain = try TestKeychain.withItemsAndPasscode()
         let changes = keychain.changes
         try await withThrowingTaskGroup(of: [ValetKeychain.LockState].self) { group in
             for _ in 0..<8 {
@@ -89,7 +89,7 @@ import ValetTestSupport
     @Test func `The lock state changes do not repeat a state that a slow reader saw last`()
         async throws
     {
-        let keychain = try LockableKeychain.withPasscode()
+        let keychain = try TestKeychain.withItemsAndPasscode()
         var states = keychain.changes.makeAsyncIterator()
         #expect(try await states.next() == .unlocked)
         for _ in 0..<3 {
@@ -106,7 +106,7 @@ import ValetTestSupport
     }
 
     @Test func `The lock state changes end with the task that reads them`() async throws {
-        let keychain = try LockableKeychain.withPasscode()
+        let keychain = try TestKeychain.withItemsAndPasscode()
         let task = Task {
             var states: [ValetKeychain.LockState] = []
             for try await state in keychain.changes {
@@ -120,7 +120,7 @@ import ValetTestSupport
 
     @Test func `The lock state changes end with one failure if the state is unknown`() async throws
     {
-        let keychain = try LockableKeychain.withPasscode()
+        let keychain = try TestKeychain.withItemsAndPasscode()
         keychain.store.close()
         try FileManager.default.setAttributes(
             [.posixPermissions: 0o755], ofItemAtPath: keychain.folder)
@@ -139,7 +139,7 @@ import ValetTestSupport
 
 @Suite(.timeLimit(.minutes(20))) struct `Waiting for the keychain` {
     private func wait(
-        _ keychain: LockableKeychain, _ protectionClass: ProtectionClass, _ limit: Duration
+        _ keychain: TestKeychain, _ protectionClass: ProtectionClass, _ limit: Duration
     ) async -> KeychainFailure.Code? {
         do throws(KeychainFailure) {
             try await keychain.session.waitUntilAvailable(
@@ -154,16 +154,16 @@ import ValetTestSupport
     func `Waiting ends at once for a missing, an unprotected and an unlocked keychain`(
         _ protectionClass: ProtectionClass
     ) async throws {
-        let keychain = LockableKeychain()
+        let keychain = TestKeychain()
         #expect(await wait(keychain, protectionClass, .zero) == nil)
-        try keychain.add("a", .whenUnlocked)
+        try keychain.add("a")
         #expect(await wait(keychain, protectionClass, .zero) == nil)
         try keychain.setPasscode()
         #expect(await wait(keychain, protectionClass, .zero) == nil)
     }
 
     @Test func `Waiting for a closed class ends at the deadline`() async throws {
-        let keychain = try LockableKeychain.withPasscode()
+        let keychain = try TestKeychain.withItemsAndPasscode()
         try keychain.session.lock(all: false)
         #expect(await wait(keychain, .whenUnlocked, .milliseconds(50)) == .locked)
         #expect(await wait(keychain, .afterFirstUnlock, .zero) == nil)
@@ -172,7 +172,7 @@ import ValetTestSupport
     }
 
     @Test func `Waiting ends when the keychain is unlocked`() async throws {
-        let keychain = try LockableKeychain.withPasscode()
+        let keychain = try TestKeychain.withItemsAndPasscode()
         try keychain.session.lock(all: true)
         async let answers = [
             wait(keychain, .whenUnlocked, .seconds(60)),
@@ -180,7 +180,7 @@ import ValetTestSupport
         ]
         try await offloading { () throws(KeychainFailure) in
             try keychain.session.unlock(
-                Passcode(.text(LockableKeychain.passcode)), for: nil)
+                Passcode(.text(TestKeychain.passcode)), for: nil)
         }
         #expect(await answers == [nil, nil])
     }
@@ -198,7 +198,7 @@ import ValetTestSupport
     }
 
     @Test func `Waiting ends when its task is cancelled`() async throws {
-        let keychain = try LockableKeychain.withPasscode()
+        let keychain = try TestKeychain.withItemsAndPasscode()
         try keychain.session.lock(all: false)
         let task = Task { await wait(keychain, .whenUnlocked, .seconds(600)) }
         try await Task.sleep(for: .milliseconds(20))
@@ -207,14 +207,23 @@ import ValetTestSupport
     }
 
     @Test func `Waiting fails at once when the device key is missing`() async throws {
-        let keychain = try LockableKeychain.withPasscode()
+        let keychain = try TestKeychain.withItemsAndPasscode()
         try keychain.session.lock(all: true)
         try FileManager.default.removeItem(atPath: keychain.folder + "/device/device.key")
         #expect(await wait(keychain, .whenUnlocked, .seconds(600)) == .incomplete)
     }
 }
 
-extension LockableKeychain {
+extension TestKeychain {
+    /// With an item that needs an unlocked keychain, one that needs a first unlock, and a passcode.
+    static func withItemsAndPasscode() throws -> TestKeychain {
+        let keychain = TestKeychain()
+        try keychain.add("ak", as: .whenUnlocked)
+        try keychain.add("ck", as: .afterFirstUnlock)
+        try keychain.setPasscode()
+        return keychain
+    }
+
     fileprivate var changes: ValetKeychain.LockStateChanges {
         ValetKeychain.LockStateChanges { [session] () throws(KeychainFailure) in session }
     }

@@ -10,7 +10,7 @@ import ValetTestSupport
 @testable import ValetKeychainStore
 
 @Suite struct `The lock state` {
-    private let keychain = LockableKeychain()
+    private let keychain = TestKeychain()
 
     @Test func `The lock state of a missing keychain is absent, and asking creates nothing`() throws
     {
@@ -20,7 +20,7 @@ import ValetTestSupport
     }
 
     @Test func `The lock state follows passcode, lock and unlock`() throws {
-        try keychain.add("a", .whenUnlocked)
+        try keychain.add("a")
         #expect(try keychain.session.lockState() == .noPasscode)
         #expect(try keychain.session.protectionLevel() == .file)
         try keychain.setPasscode()
@@ -36,7 +36,7 @@ import ValetTestSupport
     }
 
     @Test func `The lock state is locked after a timed unlock`() throws {
-        try keychain.add("a", .whenUnlocked)
+        try keychain.add("a")
         try keychain.setPasscode()
         try keychain.session.lock(all: false)
         try keychain.unlock(for: .milliseconds(1))
@@ -45,7 +45,7 @@ import ValetTestSupport
     }
 
     @Test func `The lock state says that the device key is missing once it is needed`() throws {
-        try keychain.add("a", .whenUnlocked)
+        try keychain.add("a")
         try keychain.setPasscode()
         try FileManager.default.removeItem(atPath: keychain.folder + "/device/device.key")
         #expect(try keychain.session.lockState() == .unlocked)
@@ -58,8 +58,8 @@ import ValetTestSupport
     }
 
     @Test func `The lock state says that the device key is another keychain's`() throws {
-        let other = LockableKeychain()
-        for one in [keychain, other] { try one.add("a", .whenUnlocked) }
+        let other = TestKeychain()
+        for one in [keychain, other] { try one.add("a") }
         try keychain.setPasscode()
         try keychain.session.lock(all: true)
         let path = keychain.folder + "/device/device.key"
@@ -70,7 +70,7 @@ import ValetTestSupport
     }
 
     @Test func `The lock state of a device key without database is incomplete`() throws {
-        try keychain.add("a", .whenUnlocked)
+        try keychain.add("a")
         keychain.store.close()
         for name in ["", "-wal", "-shm"] {
             try? FileManager.default.removeItem(atPath: keychain.folder + "/keychain.db" + name)
@@ -79,7 +79,7 @@ import ValetTestSupport
     }
 
     @Test func `The lock state of unsafe files is a failure`() throws {
-        try keychain.add("a", .whenUnlocked)
+        try keychain.add("a")
         keychain.store.close()
         try FileManager.default.setAttributes(
             [.posixPermissions: 0o755], ofItemAtPath: keychain.folder)
@@ -103,7 +103,7 @@ import ValetTestSupport
     func `The lock state tells which classes are open`(
         _ state: ValetKeychain.LockState, _ classes: [ProtectionClass]
     ) throws {
-        try keychain.add("a", .whenUnlocked)
+        try keychain.add("a")
         try keychain.setPasscode()
         if state != .unlocked { try keychain.session.lock(all: state == .beforeFirstUnlock) }
         let found = try keychain.store.keychain.availability()
@@ -124,7 +124,7 @@ import ValetTestSupport
 
 @Suite struct `Unlocking with a passcode` {
     @Test func `An unlock refuses a wrong, an empty and an overlong passcode`() throws {
-        let keychain = try LockableKeychain.withPasscode()
+        let keychain = try TestKeychain.withItemsAndPasscode()
         try keychain.session.lock(all: false)
         for (text, code) in [
             ("wrong", KeychainFailure.Code.authenticationFailed), ("", .invalidRequest),
@@ -137,10 +137,10 @@ import ValetTestSupport
     }
 
     @Test func `An unlock fails without a keychain and does nothing without a passcode`() throws {
-        let keychain = LockableKeychain()
+        let keychain = TestKeychain()
         let failure = #expect(throws: KeychainFailure.self) { try keychain.unlock() }
         #expect(failure?.code == .itemNotFound)
-        try keychain.add("a", .whenUnlocked)
+        try keychain.add("a")
         try keychain.unlock("whatever")
         let refusal = #expect(throws: KeychainFailure.self) {
             try keychain.session.lock(all: false)

@@ -10,7 +10,7 @@ import ValetTestSupport
 
 @testable import ValetKeychainServices
 
-extension LockableKeychain {
+extension TestKeychain {
     fileprivate var syncChanges: ValetKeychain.SyncStateChanges {
         ValetKeychain.SyncStateChanges { [session] () throws(KeychainFailure) in session }
     }
@@ -29,18 +29,18 @@ extension LockableKeychain {
 }
 
 @Suite(.timeLimit(.minutes(20))) struct `The state of sync` {
-    private let keychain = LockableKeychain()
+    private let keychain = TestKeychain()
 
     private func state() throws -> SyncState { try keychain.store.keychain.syncState() }
 
     @Test func `Sync is off without a keychain, and in no circle`() throws {
         #expect(try state() == .off)
-        try keychain.add("a", .whenUnlocked)
+        try keychain.add("a")
         #expect(try state() == .off)
     }
 
     @Test func `The state of sync is the one that the agent has noted`() throws {
-        try keychain.add("a", .whenUnlocked)
+        try keychain.add("a")
         try keychain.enterCircle()
         #expect(try state() == .waiting)
         for state in SyncState.allCases {
@@ -56,8 +56,8 @@ extension LockableKeychain {
     @Test func `The state of sync is known while locked, and closed before the first unlock`()
         throws
     {
-        let keychain = try LockableKeychain.withPasscode()
-        let passcode = try Passcode(.text(LockableKeychain.passcode))
+        let keychain = try TestKeychain.withItemsAndPasscode()
+        let passcode = try Passcode(.text(TestKeychain.passcode))
         try keychain.store.keychain.lock(all: true)
         #expect(try keychain.store.keychain.syncState() == .off)
         try keychain.unlock()
@@ -70,7 +70,7 @@ extension LockableKeychain {
     }
 
     @Test func `The states of sync begin with the present, and report each change`() async throws {
-        try keychain.add("a", .whenUnlocked)
+        try keychain.add("a")
         var states = keychain.syncChanges.makeAsyncIterator()
         #expect(try await states.next() == .off)
         try keychain.enterCircle()

@@ -2,13 +2,14 @@
 
 import Testing
 import ValetKeychainModel
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 /// spec/secitem.md §2.
 @Suite struct `Adding an item` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
 
     @Test func `An added item can be read`() throws {
         let added = try keychain.add(.generic("a"), "secret")
@@ -154,7 +155,7 @@ import ValetKeychainModel
 }
 
 @Suite struct `Setting an item` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
 
     @Test func `Setting an item adds it if it is missing`() throws {
         try keychain.set(.generic("a", [.label: .text("l")]), "v")

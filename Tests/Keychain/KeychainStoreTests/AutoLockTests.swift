@@ -6,6 +6,7 @@ import ValetDatabase
 import ValetKeychainModel
 import ValetKeys
 import ValetSystem
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
@@ -21,16 +22,16 @@ import ValetSystem
         case availability, status, diagnosis, otherClass
     }
 
-    private let keychain = EpochStore()
+    private let keychain = TestKeychain()
     private var store: ItemStore { keychain.store }
 
     init() throws {
         try keychain.addItems([.whenUnlocked, .afterFirstUnlock])
-        try store.keychain.setPasscode(EpochStore.passcode("correct"))
+        try store.keychain.setPasscode(TestKeychain.passcode("correct"))
     }
 
     private func unlock(for duration: Duration? = nil, autoLock idle: Duration) throws -> BootTime {
-        try store.keychain.unlock(EpochStore.passcode("correct"), for: duration, autoLock: idle)
+        try store.keychain.unlock(TestKeychain.passcode("correct"), for: duration, autoLock: idle)
         return try #require(try store.keychain.availability().end)
     }
 
@@ -91,9 +92,9 @@ import ValetSystem
             #expect(found.end == end)
             Self.pause()
         }
-        #expect(try keychain.state() == .locked)
+        #expect(try keychain.lockState() == .locked)
         #expect(try store.keychain.status().autoLock == nil)
-        #expect(keychain.code { _ = try keychain.value("whenUnlocked") } == .locked)
+        #expect(failure { _ = try keychain.value("whenUnlocked") } == .locked)
         #expect(try keychain.value("afterFirstUnlock") == "value of afterFirstUnlock")
     }
 
@@ -115,12 +116,12 @@ import ValetSystem
             try use(.reading)
             Self.pause()
         }
-        #expect(try keychain.state() == .unlocked)
+        #expect(try keychain.lockState() == .unlocked)
     }
 
     @Test func `A key change keeps the limits of an unlock`() throws {
         _ = try unlock(for: .seconds(7_200), autoLock: .seconds(3_600))
-        try store.keychain.rotateKeys(EpochStore.passcode("correct"))
+        try store.keychain.rotateKeys(TestKeychain.passcode("correct"))
         let status = try store.keychain.status()
         #expect(status.state == .unlocked)
         #expect(status.epoch == 3)
@@ -131,7 +132,7 @@ import ValetSystem
 
     @Test func `A new unlock replaces the idle time of the one before`() throws {
         _ = try unlock(for: .seconds(7_200), autoLock: .seconds(3_600))
-        try store.keychain.unlock(EpochStore.passcode("correct"))
+        try store.keychain.unlock(TestKeychain.passcode("correct"))
         let status = try store.keychain.status()
         #expect(status.state == .unlocked)
         #expect(status.autoLock == nil)

@@ -3,6 +3,7 @@
 import Foundation
 import ValetKeychainModel
 import ValetSealing
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
@@ -11,7 +12,7 @@ import ValetSealing
 final class BackupPath: Sendable {
     static let passphrase = "open sesame"
 
-    let path = TestStore.newFolder() + ".backup"
+    let path = TestKeychain.newFolder() + ".backup"
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
@@ -42,10 +43,10 @@ final class BackupPath: Sendable {
     }
 }
 
-extension TestStore {
+extension TestKeychain {
     /// A keychain with items of both classes, several groups and all classes of protection.
-    static func withEverything() throws -> TestStore {
-        let keychain = TestStore()
+    static func withEverything() throws -> TestKeychain {
+        let keychain = TestKeychain()
         for protectionClass in ProtectionClass.allCases
         where protectionClass != .whenPasscodeSetThisDeviceOnly {
             try keychain.add(

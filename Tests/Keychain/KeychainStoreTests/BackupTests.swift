@@ -4,6 +4,7 @@ import Foundation
 import Testing
 import ValetKeychainModel
 import ValetSealing
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
@@ -12,15 +13,15 @@ import ValetSealing
     let file = BackupPath()
 
     @Test func `A backup has every item that may leave the device and counts the others`() throws {
-        let keychain = try TestStore.withEverything()
+        let keychain = try TestKeychain.withEverything()
         let report = try keychain.backUp(to: file)
         #expect(
             report
                 == BackupReport(
-                    itemCount: TestStore.migratableCount, thisDeviceOnlyCount: 3,
+                    itemCount: TestKeychain.migratableCount, thisDeviceOnlyCount: 3,
                     accessControlledCount: 0, damagedCount: 0))
         let backup = try keychain.open(file)
-        #expect(try backup.verify().itemCount == TestStore.migratableCount)
+        #expect(try backup.verify().itemCount == TestKeychain.migratableCount)
         let names = try backup.items().compactMap { item -> String? in
             guard case .text(let name)? = item.properties.attributes[.account] else { return nil }
             return name
@@ -34,7 +35,7 @@ import ValetSealing
 
     /// Attributes have no limit of their own (spec/secitem.md §2.1), and a backup has one.
     @Test func `An item with too many bytes of attributes can be left out of a backup`() throws {
-        let (keychain, file) = (TestStore(), BackupPath())
+        let (keychain, file) = (TestKeychain(), BackupPath())
         let bytes = [UInt8](repeating: 1, count: 16 << 20)
         try keychain.add(.generic("large", [.generic: .bytes(bytes)]))
         try keychain.add(.generic("a"))
@@ -45,7 +46,7 @@ import ValetSealing
     }
 
     @Test func `A backup names its origin`() throws {
-        let keychain = TestStore()
+        let keychain = TestKeychain()
         try keychain.add(.generic("a"))
         try keychain.backUp(to: file)
         let backup = try keychain.open(file)
@@ -54,7 +55,7 @@ import ValetSealing
     }
 
     @Test func `A backup file contains no names and no values in the clear`() throws {
-        let keychain = TestStore()
+        let keychain = TestKeychain()
         let canaries = ["canary-account", "canary-service", "canary-label", "canary-value"]
         try keychain.add(
             .generic(canaries[0], service: canaries[1], [.label: .text(canaries[2])]), canaries[3])
@@ -65,7 +66,7 @@ import ValetSealing
     }
 
     @Test func `A backup is of one moment while others write`() throws {
-        let keychain = TestStore()
+        let keychain = TestKeychain()
         for number in 0..<20 { try keychain.add(.generic("\(number)")) }
         let writing = keychain.otherProcess()
         let caller = keychain.caller
@@ -92,7 +93,7 @@ import ValetSealing
     }
 
     @Test func `A backup refuses another passphrase`() throws {
-        let keychain = TestStore()
+        let keychain = TestKeychain()
         try keychain.add(.generic("a"))
         try keychain.backUp(to: file)
         let locked = try BackupFile(at: file.path, besides: keychain.store)
@@ -105,7 +106,7 @@ import ValetSealing
     }
 
     @Test func `A backup refuses an empty passphrase`() throws {
-        let keychain = TestStore()
+        let keychain = TestKeychain()
         try keychain.add(.generic("a"))
         let error = #expect(throws: KeychainFailure.self) {
             var request = BackupRequest(path: file.path)
@@ -140,7 +141,7 @@ import ValetSealing
 
     @Test(arguments: damages)
     func `A backup of damaged items fails and names their number`(_ sql: StaticString) throws {
-        let keychain = TestStore()
+        let keychain = TestKeychain()
         for account in ["a", "b", "c"] { try keychain.add(.generic(account)) }
         for account in ["a", "c"] {
             let item = try #require(try keychain.item(.exact(account)))
@@ -156,7 +157,7 @@ import ValetSealing
     }
 
     @Test func `A failed backup leaves the existing file unchanged`() throws {
-        let keychain = TestStore()
+        let keychain = TestKeychain()
         let item = try keychain.add(.generic("a"))
         try keychain.backUp(to: file)
         let before = try file.bytes
@@ -171,7 +172,7 @@ import ValetSealing
     }
 
     @Test func `A backup without a keychain fails`() throws {
-        let keychain = TestStore()
+        let keychain = TestKeychain()
         let error = #expect(throws: KeychainFailure.self) { try keychain.backUp(to: file) }
         #expect(error?.code == .itemNotFound)
         #expect(!file.exists && !FileManager.default.fileExists(atPath: keychain.folder))
@@ -179,7 +180,7 @@ import ValetSealing
 
     @Test(arguments: ["/keychain.db", "/backup", "/device/device.key", "/../{name}/x"])
     func `A backup among the keychain's own files is refused`(_ place: String) throws {
-        let keychain = TestStore()
+        let keychain = TestKeychain()
         try keychain.add(.generic("a"))
         let name = keychain.folder.split(separator: "/").last.map(String.init) ?? ""
         var request = BackupRequest(
@@ -196,9 +197,9 @@ import ValetSealing
     func `A backup into a missing folder fails`(_ suffix: String, _ code: KeychainFailure.Code)
         throws
     {
-        let keychain = TestStore()
+        let keychain = TestKeychain()
         try keychain.add(.generic("a"))
-        let request = BackupRequest(path: TestStore.newFolder() + suffix + "/file")
+        let request = BackupRequest(path: TestKeychain.newFolder() + suffix + "/file")
         let error = #expect(throws: KeychainFailure.self) {
             _ = try keychain.store.keychain.backUp(request, passphrase: BackupPath.secret())
         }
@@ -209,7 +210,7 @@ import ValetSealing
 @Suite struct `A file that is no backup` {
     @Test(arguments: ["keychain.db", "keychain.db-wal", "keychain.lock"])
     func `The keychain's own files are not opened as a backup`(_ name: String) throws {
-        let keychain = TestStore()
+        let keychain = TestKeychain()
         try keychain.add(.generic("a"))
         let link = BackupPath()
         try FileManager.default.createSymbolicLink(
@@ -226,7 +227,7 @@ import ValetSealing
         let file = BackupPath()
         try file.write(Array("a letter to my aunt".utf8))
         let error = #expect(throws: KeychainFailure.self) {
-            _ = try BackupFile(at: file.path, besides: TestStore().store)
+            _ = try BackupFile(at: file.path, besides: TestKeychain().store)
         }
         #expect(error?.code == .damaged && error?.message == "it is not a backup")
     }

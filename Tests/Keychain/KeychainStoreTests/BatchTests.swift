@@ -3,12 +3,13 @@
 import Testing
 import ValetKeychainModel
 import ValetSealing
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 @Suite struct `Several items at once` {
-    private let keychain = TestStore()
+    private let keychain = TestKeychain()
     private let service = PasswordService(
         service: "service", accessGroup: nil, isSynchronizable: false,
         protectionClass: .whenUnlocked)

@@ -8,6 +8,7 @@ import ValetKeychainModel
 import ValetSealing
 import ValetSystem
 import ValetTPM
+import ValetTestSupport
 import ValetTestValues
 
 @testable import ValetKeychainDatabase
@@ -15,25 +16,25 @@ import ValetTestValues
 
 /// spec/keys-and-states.md §5, state K: a TPM that is lost, or does not want.
 @Suite(.enabled(if: Swtpm.isThere, Swtpm.isMissing)) struct `A keychain whose TPM fails it` {
-    private let bound: BoundStore
+    private let bound: BoundKeychain
     private let passcode: Passcode
     private let wrong: Passcode
-    private static let classes = EpochStore.classes.filter {
+    private static let classes = TestKeychain.classes.filter {
         $0 != .whenPasscodeSetThisDeviceOnly
     }
     private static let names = Set(classes.map { "\($0)" })
     private static let migratable = Set(classes.filter { !$0.isThisDeviceOnly }.map { "\($0)" })
 
     init() throws {
-        bound = try BoundStore()
-        passcode = try EpochStore.passcode("the passcode")
-        wrong = try EpochStore.passcode("another passcode")
-        try bound.epochs.addItems(Self.classes)
+        bound = try BoundKeychain()
+        passcode = try TestKeychain.passcode("the passcode")
+        wrong = try TestKeychain.passcode("another passcode")
+        try bound.keychain.addItems(Self.classes)
     }
 
     private var store: ItemStore { bound.store }
 
-    private func readable() -> Set<String> { bound.epochs.readable(of: Array(Self.names)) }
+    private func readable() -> Set<String> { bound.keychain.readable(of: Array(Self.names)) }
 
     @Test func `A bound keychain reports the tries that its TPM has left and its lockout`() throws {
         try store.keychain.setPasscode(passcode)
@@ -55,7 +56,7 @@ import ValetTestValues
         #expect(store.keychain.diagnose().contains { $0.severity == .warning && $0.path != nil })
         let insisting = try Passcode(
             SecretBytes(copying: Array("another passcode".utf8).span), insisting: true)
-        #expect(bound.epochs.code { try store.keychain.unlock(insisting) } == .authenticationFailed)
+        #expect(failure { try store.keychain.unlock(insisting) } == .authenticationFailed)
         let lockedOut = bound.failure { try store.keychain.unlock(passcode) }
         #expect(lockedOut?.code == .keyUnavailable)
         #expect(lockedOut?.message.contains("1000 s") == true)
@@ -86,7 +87,7 @@ import ValetTestValues
         try bound.bind()
         try bound.forget()
         try lose(loss)
-        let failure = bound.failure { _ = try bound.epochs.value("whenUnlocked") }
+        let failure = bound.failure { _ = try bound.keychain.value("whenUnlocked") }
         #expect(failure?.code == .keyUnavailable)
         #expect(failure?.hint == "run `valet recovery use`")
         let status = try store.keychain.status()
@@ -109,7 +110,7 @@ import ValetTestValues
         try bound.bind(passcode)
         try bound.forget()
         try lose(.replaced)
-        #expect(bound.epochs.code { try store.keychain.unlock(passcode) } == .keyUnavailable)
+        #expect(failure { try store.keychain.unlock(passcode) } == .keyUnavailable)
         try store.keychain.recover(with: key, settingPasscode: wrong, deviceKeyFrom: .tpm)
         #expect(try store.keychain.status().level == .tpmAndPasscode)
         try bound.forget()
@@ -135,7 +136,7 @@ import ValetTestValues
         try lose(.replaced)
         bound.answer { _ in .pass }
         let before = bound.count
-        #expect(bound.epochs.code { try store.keychain.checkDeviceKey() } == .keyUnavailable)
+        #expect(failure { try store.keychain.checkDeviceKey() } == .keyUnavailable)
         let asked = bound.count - before
         bound.answer { $0 > asked ? .hangUp : .pass }
         let failure = bound.failure { try store.keychain.recover(with: key, settingPasscode: nil) }
@@ -147,22 +148,22 @@ import ValetTestValues
     }
 
     @Test func `A bound keychain waits for its TPM until the deadline of the call`() throws {
-        let bound = try BoundStore(timeLimit: .milliseconds(500))
-        try bound.epochs.add("item")
-        #expect(bound.epochs.code { try bound.bindPatiently() } == nil)
+        let bound = try BoundKeychain(timeLimit: .milliseconds(500))
+        try bound.keychain.add("item")
+        #expect(failure { try bound.bindPatiently() } == nil)
         try bound.forget()
         bound.answer { _ in .silence }
-        #expect(bound.epochs.code { _ = try bound.epochs.value("item") } == .timedOut)
-        #expect(bound.epochs.code { try bound.epochs.add("new") } == .timedOut)
+        #expect(failure { _ = try bound.keychain.value("item") } == .timedOut)
+        #expect(failure { try bound.keychain.add("new") } == .timedOut)
         bound.answer { _ in .pass }
-        #expect(try bound.epochs.value("item") == "value of item")
+        #expect(try bound.keychain.value("item") == "value of item")
     }
 
     @Test func `A TPM that disappears during a call is an input or output error`() throws {
         try bound.bind()
         try bound.forget()
         bound.answer { $0 > 2 ? .hangUp : .pass }
-        #expect(bound.epochs.code { _ = try bound.epochs.value("whenUnlocked") } == .inputOutput)
+        #expect(failure { _ = try bound.keychain.value("whenUnlocked") } == .inputOutput)
         bound.answer { _ in .pass }
         #expect(readable() == Self.names)
     }
@@ -173,11 +174,11 @@ import ValetTestValues
         try bound.bind()
         try bound.forget()
         let location = KeychainLocation(
-            folder: bound.epochs.keychain.folder + "/.",
+            folder: bound.keychain.folder + "/.",
             tpm: TPMDevice(
                 .socket(path: bound.swtpm.socket), libraries: .init(esys: "libno-such.so.0")))
         let store = ItemStore(location, stretching: .lowest)
-        #expect(bound.epochs.code { try store.keychain.checkDeviceKey() } == .keyUnavailable)
+        #expect(failure { try store.keychain.checkDeviceKey() } == .keyUnavailable)
         let failure = bound.failure { try store.keychain.recover(with: key, settingPasscode: nil) }
         #expect(failure?.code == .keyUnavailable)
         #expect(failure?.hint?.contains("apt-get install") == true)
@@ -193,7 +194,7 @@ import ValetTestValues
         var binds = 0
         for number in 1...40 where binds == 0 {
             bound.answer { $0 >= number ? .hangUp : .pass }
-            let isBound = bound.epochs.code { try bound.bind(passcode) } == nil
+            let isBound = failure { try bound.bind(passcode) } == nil
             bound.answer { _ in .pass }
             binds += isBound ? 1 : 0
             try bound.forget()
@@ -215,15 +216,15 @@ import ValetTestValues
 @Suite struct `Binding to a TPM that is not there` {
     @Test(.enabled(if: TPMDevice.isBuilt, "needs the trait TPM"))
     func `Binding to a missing TPM fails with a hint and changes nothing`() throws {
-        let epochs = EpochStore(tpm: TPMDevice(.device(path: "/dev/no-such-tpm")))
-        try epochs.add("item")
-        let status = try epochs.store.keychain.status()
+        let keychain = TestKeychain(tpm: TPMDevice(.device(path: "/dev/no-such-tpm")))
+        try keychain.add("item")
+        let status = try keychain.store.keychain.status()
         let failure = #expect(throws: KeychainFailure.self) {
-            try epochs.store.keychain.rotateKeys(nil, movingDeviceKeyTo: .tpm)
+            try keychain.store.keychain.rotateKeys(nil, movingDeviceKeyTo: .tpm)
         }
         #expect(failure?.code == .keyUnavailable && failure?.path == "/dev/no-such-tpm")
         #expect(failure?.hint?.contains("/dev/tpmrm0") == true)
-        #expect(try epochs.store.keychain.status().epoch == status.epoch)
-        #expect(try epochs.value("item") == "value of item")
+        #expect(try keychain.store.keychain.status().epoch == status.epoch)
+        #expect(try keychain.value("item") == "value of item")
     }
 }

@@ -8,40 +8,41 @@ import ValetKeychainModel
 import ValetKeys
 import ValetSystem
 import ValetTPM
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 /// spec/keys-and-states.md §2, rows D, T and Kpass; docs/FORMAT.md §4.8.
 @Suite(.enabled(if: Swtpm.isThere, Swtpm.isMissing)) struct `A keychain bound to a TPM` {
-    private let bound: BoundStore
+    private let bound: BoundKeychain
     private let passcode: Passcode
     private let other: Passcode
-    private static let classes = EpochStore.classes.filter {
+    private static let classes = TestKeychain.classes.filter {
         $0 != .whenPasscodeSetThisDeviceOnly
     }
     private static let names = classes.map { "\($0)" }
 
     init() throws {
-        bound = try BoundStore()
-        passcode = try EpochStore.passcode("the passcode")
-        other = try EpochStore.passcode("the other passcode")
-        try bound.epochs.addItems(Self.classes)
+        bound = try BoundKeychain()
+        passcode = try TestKeychain.passcode("the passcode")
+        other = try TestKeychain.passcode("the other passcode")
+        try bound.keychain.addItems(Self.classes)
     }
 
     private var store: ItemStore { bound.store }
 
     private func isWhole() -> Bool {
-        bound.epochs.readable(of: Self.names) == Set(Self.names)
+        bound.keychain.readable(of: Self.names) == Set(Self.names)
     }
 
     /// What needs nobody for an item that needs a person: to add, overwrite, look for, delete it.
     private func keepGuarded(_ constraints: AccessControl.Constraints) throws {
-        let item = EpochStore.item("guarded", try EpochStore.accessControl(constraints))
-        _ = try bound.epochs.add(item, "one")
-        try bound.epochs.set(item, "two")
-        #expect(try store.contains(.exact("guarded"), for: bound.epochs.caller))
-        #expect(try bound.epochs.delete(.exact("guarded")) == 1)
+        let item = TestKeychain.item("guarded", try TestKeychain.accessControl(constraints))
+        _ = try bound.keychain.add(item, "one")
+        try bound.keychain.set(item, "two")
+        #expect(try store.contains(.exact("guarded"), for: bound.keychain.caller))
+        #expect(try bound.keychain.delete(.exact("guarded")) == 1)
     }
 
     @Test func `A keychain bound to a TPM has its items and no device key on the disk`() throws {
@@ -59,9 +60,9 @@ import ValetTPM
         try bound.bind()
         try bound.forget()
         bound.swtpm.kill()
-        let failure = bound.failure { _ = try bound.epochs.value(Self.names[0]) }
+        let failure = bound.failure { _ = try bound.keychain.value(Self.names[0]) }
         #expect(failure?.code == .keyUnavailable || failure?.code == .inputOutput)
-        #expect(bound.failure { try bound.epochs.add("new") } != nil)
+        #expect(bound.failure { try bound.keychain.add("new") } != nil)
         try bound.swtpm.start()
         #expect(isWhole())
         #expect(try store.keychain.status().itemCount == Self.names.count)
@@ -73,8 +74,8 @@ import ValetTPM
         #expect(isWhole())
         let count = bound.count
         #expect(isWhole())
-        try bound.epochs.add("later")
-        #expect(try bound.epochs.named("later") == "value of later")
+        try bound.keychain.add("later")
+        #expect(try bound.keychain.named("later") == "value of later")
         #expect(bound.count == count)
         bound.swtpm.kill()
         #expect(isWhole())
@@ -83,7 +84,7 @@ import ValetTPM
     @Test func `A process does not ask the TPM while others wait for the lock`() throws {
         try bound.bind()
         try bound.forget()
-        let folder = bound.epochs.keychain.folder
+        let folder = bound.keychain.folder
         // A holder of the lock keeps the TPM from nobody: here it is free whenever one is asked.
         bound.answer { _ in
             let lock = unsafe open(folder + "/keychain.lock", O_RDWR)
@@ -94,8 +95,8 @@ import ValetTPM
             unsafe _ = fcntl(lock, 36, &request)
             return request.l_type == Int16(F_UNLCK) ? .pass : .hangUp
         }
-        try bound.epochs.add("written first")
-        #expect(try bound.epochs.value("written first") == "value of written first")
+        try bound.keychain.add("written first")
+        #expect(try bound.keychain.value("written first") == "value of written first")
     }
 
     @Test func `Where keys are shared the next program opens a bound keychain without its TPM`()
@@ -120,16 +121,16 @@ import ValetTPM
 
     @Test func `Binding a keychain binds its passcode`() throws {
         try store.keychain.setPasscode(passcode)
-        try bound.epochs.addItems([.whenPasscodeSetThisDeviceOnly])
+        try bound.keychain.addItems([.whenPasscodeSetThisDeviceOnly])
         try bound.bind(passcode)
         #expect(try store.keychain.status().level == .tpmAndPasscode)
         #expect(bound.deviceKeys == [])
         #expect(isWhole())
         try bound.forget()
-        #expect(try bound.epochs.state() == .beforeFirstUnlock)
+        #expect(try bound.keychain.lockState() == .beforeFirstUnlock)
         try store.keychain.unlock(passcode)
-        let names = EpochStore.classes.map { "\($0)" }
-        #expect(bound.epochs.readable(of: names) == Set(names))
+        let names = TestKeychain.classes.map { "\($0)" }
+        #expect(bound.keychain.readable(of: names) == Set(names))
     }
 
     @Test func `An unlocked bound keychain is read without its TPM`() throws {
@@ -139,7 +140,7 @@ import ValetTPM
         try store.keychain.unlock(passcode)
         let count = bound.count
         #expect(isWhole())
-        try bound.epochs.add("later")
+        try bound.keychain.add("later")
         for constraints in [.devicePasscode, .userPresence] as [AccessControl.Constraints] {
             try keepGuarded(constraints)
         }
@@ -147,8 +148,8 @@ import ValetTPM
         bound.swtpm.kill()
         #expect(isWhole())
         try store.keychain.lock()
-        #expect(bound.epochs.code { _ = try bound.epochs.value("whenUnlocked") } == .locked)
-        #expect(try bound.epochs.value("afterFirstUnlock") == "value of afterFirstUnlock")
+        #expect(failure { _ = try bound.keychain.value("whenUnlocked") } == .locked)
+        #expect(try bound.keychain.value("afterFirstUnlock") == "value of afterFirstUnlock")
     }
 
     @Test func `A keychain stays bound whatever becomes of its passcode`() throws {
@@ -160,7 +161,7 @@ import ValetTPM
         try store.keychain.changePasscode(passcode, to: other)
         #expect(try store.keychain.status().level == .tpmAndPasscode)
         try bound.forget()
-        #expect(bound.epochs.code { try store.keychain.unlock(passcode) } == .authenticationFailed)
+        #expect(failure { try store.keychain.unlock(passcode) } == .authenticationFailed)
         try store.keychain.unlock(other)
         #expect(isWhole())
         try store.keychain.rotateKeys(other)
@@ -192,15 +193,15 @@ import ValetTPM
         #expect(isWhole())
         try bound.forget()
         try RawTPM(bound.swtpm.socket).extend(16)
-        let failure = bound.failure { _ = try bound.epochs.value(Self.names[0]) }
+        let failure = bound.failure { _ = try bound.keychain.value(Self.names[0]) }
         #expect(failure?.code == .keyUnavailable)
         #expect(failure?.hint?.contains("valet recovery use") == true)
     }
 
     @Test func `Binding refuses registers that are missing, or registers without a TPM`() throws {
-        #expect(bound.epochs.code { try bound.bind(pcrs: [24]) } == .invalidRequest)
+        #expect(failure { try bound.bind(pcrs: [24]) } == .invalidRequest)
         #expect(
-            bound.epochs.code {
+            failure {
                 try store.keychain.rotateKeys(nil, movingDeviceKeyTo: .ownFile, boundTo: [7])
             } == .invalidRequest)
         #expect(try store.keychain.status().epoch == 1)

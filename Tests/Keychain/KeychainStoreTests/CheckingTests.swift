@@ -7,13 +7,14 @@ import ValetKeychainModel
 import ValetKeys
 import ValetSealing
 import ValetSystem
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 /// A keychain with a passcode. No key of it stays in the kernel.
 private final class LockableStore {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
     let store: ItemStore
 
     init() throws {
@@ -151,7 +152,7 @@ private final class LockableStore {
     @Test func `A keychain refuses its own device key file as the given key and loses nothing`()
         throws
     {
-        let keychain = TestStore()
+        let keychain = TestKeychain()
         let own = keychain.folder + "/device/device.key"
         let location = KeychainLocation(
             KeychainLocation(folder: keychain.folder), deviceKeyPath: own)

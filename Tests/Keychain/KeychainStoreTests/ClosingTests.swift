@@ -5,12 +5,13 @@ import Testing
 import ValetDatabase
 import ValetKeychainModel
 import ValetSystem
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 @Suite struct `A keychain that several stores use` {
-    private let folder = TestStore.newFolder()
+    private let folder = TestKeychain.newFolder()
     private let caller = Caller(applicationIdentifier: "app", accessGroups: ["one"])
 
     private func makeStore() -> ItemStore { ItemStore(KeychainLocation(folder: folder)) }

@@ -3,6 +3,7 @@
 import Testing
 import ValetKeychainModel
 import ValetSealing
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
@@ -29,7 +30,7 @@ struct RowDamage: Sendable, CustomTestStringConvertible {
 /// Damage does not decide which item a call takes: if a damaged row may be the wanted one, the
 /// answer is "damaged".
 @Suite struct `A damaged item beside a sound one of its name` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
     private var store: ItemStore { keychain.store }
     private let service = PasswordService(
         service: "service", accessGroup: nil, isSynchronizable: false,
@@ -172,7 +173,7 @@ struct RowDamage: Sendable, CustomTestStringConvertible {
 }
 
 @Suite struct `A damaged item among several` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
     private var store: ItemStore { keychain.store }
     private let damaged: StoredItem
 
@@ -225,7 +226,7 @@ struct RowDamage: Sendable, CustomTestStringConvertible {
 
 /// What the Secret Service stores.
 @Suite struct `A damaged item with lookup attributes` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
     private var store: ItemStore { keychain.store }
     private let lookup = LookupAttributes(["n": "1"])?.attributeValue ?? .bytes([])
     private let damaged: StoredItem

@@ -4,12 +4,13 @@ import Testing
 import ValetDatabase
 import ValetKeychainModel
 import ValetSystem
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 @Suite struct `A damaged item` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
     let item: StoredItem
 
     /// One that its key does not open, and one with a column that no writer writes.
@@ -156,7 +157,7 @@ import ValetSystem
 
 /// Table `attribute`: docs/FORMAT.md §6.4.
 @Suite struct `An entry of the search index` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
     let item: StoredItem
     let other: StoredItem
 
@@ -222,7 +223,7 @@ import ValetSystem
 
 /// Columns that no seal covers may hold anything.
 @Suite struct `A number at the end of its range` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
 
     @Test(arguments: [Int64.max, .min, -1, 0])
     func `The last number is not given to a row`(_ number: Int64) throws {

@@ -6,14 +6,15 @@ import ValetDatabase
 import ValetKeychainModel
 import ValetSealing
 import ValetSystem
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 /// docs/FORMAT.md §4.4: what the old keys do not open, nothing opens later.
 @Suite struct `A key change of a keychain with damaged items` {
-    let epochs = EpochStore()
-    let first = Result { try EpochStore.passcode("first passcode") }
+    let keychain = TestKeychain()
+    let first = Result { try TestKeychain.passcode("first passcode") }
 
     enum Change: CaseIterable {
         case setting, changing, removing, rotating, revoking, moving
@@ -33,11 +34,11 @@ import ValetSystem
 
     /// The numbers of two items, before one change.
     private func prepare(_ change: Change) throws -> [Int64] {
-        let numbers = try ["a", "b"].map { try epochs.add(.generic($0), "value of \($0)").number }
+        let numbers = try ["a", "b"].map { try keychain.add(.generic($0), "value of \($0)").number }
         switch change {
         case .setting, .rotating, .moving: break
-        case .changing, .removing: try epochs.store.keychain.setPasscode(first.get())
-        case .revoking: _ = try epochs.store.keychain.createRecoveryKey(nil)
+        case .changing, .removing: try keychain.store.keychain.setPasscode(first.get())
+        case .revoking: _ = try keychain.store.keychain.createRecoveryKey(nil)
         }
         return numbers
     }
@@ -45,16 +46,16 @@ import ValetSystem
     private func make(_ change: Change, skipping: Bool = false) throws -> KeyChangeOutcome {
         let options = KeyChangeOptions(skippingDamaged: skipping)
         switch change {
-        case .setting: return try epochs.store.keychain.setPasscode(first.get(), options)
+        case .setting: return try keychain.store.keychain.setPasscode(first.get(), options)
         case .changing:
-            return try epochs.store.keychain.changePasscode(
-                first.get(), to: EpochStore.passcode("second passcode"), options)
-        case .removing: return try epochs.store.keychain.removePasscode(first.get(), options)
-        case .rotating: return try epochs.store.keychain.rotateKeys(nil, options)
+            return try keychain.store.keychain.changePasscode(
+                first.get(), to: TestKeychain.passcode("second passcode"), options)
+        case .removing: return try keychain.store.keychain.removePasscode(first.get(), options)
+        case .rotating: return try keychain.store.keychain.rotateKeys(nil, options)
         case .revoking:
-            return try epochs.store.keychain.rotateKeys(nil, revokingRecoveryKey: true, options)
+            return try keychain.store.keychain.rotateKeys(nil, revokingRecoveryKey: true, options)
         case .moving:
-            return try epochs.store.keychain.rotateKeys(nil, movingDeviceKeyTo: .ownFile, options)
+            return try keychain.store.keychain.rotateKeys(nil, movingDeviceKeyTo: .ownFile, options)
         }
     }
 
@@ -69,7 +70,7 @@ import ValetSystem
 
     private var files: [String] {
         get throws {
-            try FileManager.default.subpathsOfDirectory(atPath: epochs.keychain.folder).filter {
+            try FileManager.default.subpathsOfDirectory(atPath: keychain.folder).filter {
                 $0.hasPrefix("device") || $0.hasPrefix("erase")
             }.sorted()
         }
@@ -80,27 +81,27 @@ import ValetSystem
         _ change: Change, _ damage: StaticString
     ) throws {
         let numbers = try prepare(change)
-        let before = try epochs.keychain.rows()
-        let (epoch, names) = (try epochs.store.keychain.status().epoch, try files)
-        try epochs.keychain.tamper(damage, .number(numbers[0]))
+        let before = try keychain.rows()
+        let (epoch, names) = (try keychain.store.keychain.status().epoch, try files)
+        try keychain.tamper(damage, .number(numbers[0]))
         let refusal = try #require(failure { _ = try make(change) })
         #expect(refusal.code == .damaged && refusal.message == "1 item is damaged")
         #expect(refusal.hint?.contains("--skip-damaged") == true)
-        let status = try epochs.store.keychain.status()
+        let status = try keychain.store.keychain.status()
         #expect(status.epoch == epoch && !status.isErasePending)
         #expect(status.quarantinedRowCount == 0)
         #expect(try files == names)
-        #expect(epochs.code { _ = try epochs.value("a") } == .damaged)
-        #expect(try epochs.value("b") == "value of b")
+        #expect(failure { _ = try keychain.value("a") }?.code == .damaged)
+        #expect(try keychain.value("b") == "value of b")
         // Mended, it is as if nothing had been.
         try restore(before[0])
         #expect(try make(change).setAsideCount == 0)
-        #expect(epochs.readable(of: ["a", "b"]) == ["a", "b"])
+        #expect(keychain.readable(of: ["a", "b"]) == ["a", "b"])
     }
 
     private func restore(_ row: SealedRow) throws {
-        try epochs.keychain.tamper("DELETE FROM item WHERE number = ?1", .number(row.header.number))
-        try epochs.keychain.tamper { connection in
+        try keychain.tamper("DELETE FROM item WHERE number = ?1", .number(row.header.number))
+        try keychain.tamper { connection in
             let insert: StaticString = """
                 INSERT INTO item VALUES (
                     ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
@@ -116,66 +117,66 @@ import ValetSystem
         _ change: Change
     ) throws {
         let numbers = try prepare(change)
-        try epochs.add("c")
+        try keychain.add("c")
         for (number, damage) in zip(numbers, Self.damages) {
-            try epochs.keychain.tamper(damage, .number(number))
+            try keychain.tamper(damage, .number(number))
         }
         #expect(failure { _ = try make(change) }?.message == "2 items are damaged")
         #expect(try make(change, skipping: true).setAsideCount == 2)
-        #expect(try epochs.value("c") == "value of c")
-        #expect(try epochs.store.keychain.status().quarantinedRowCount == 2)
-        let missing = try #require(failure { _ = try epochs.value("a") })
+        #expect(try keychain.value("c") == "value of c")
+        #expect(try keychain.store.keychain.status().quarantinedRowCount == 2)
+        let missing = try #require(failure { _ = try keychain.value("a") })
         #expect(missing.code == .itemNotFound)
         #expect(missing.hint?.contains("2 damaged items were set aside") == true)
-        #expect(failure { _ = try epochs.named("a") }?.hint == missing.hint)
-        #expect(failure { _ = try epochs.delete(.exact("a")) }?.hint == missing.hint)
+        #expect(failure { _ = try keychain.named("a") }?.hint == missing.hint)
+        #expect(failure { _ = try keychain.delete(.exact("a")) }?.hint == missing.hint)
         #expect(
-            failure { _ = try epochs.update(.exact("a"), ItemChanges(), "v") }?.hint
+            failure { _ = try keychain.update(.exact("a"), ItemChanges(), "v") }?.hint
                 == missing.hint)
-        #expect(try !epochs.store.contains(.exact("a"), for: epochs.caller))
-        let words = epochs.store.keychain.diagnose().map(\.message).filter {
+        #expect(try !keychain.store.contains(.exact("a"), for: keychain.caller))
+        let words = keychain.store.keychain.diagnose().map(\.message).filter {
             $0.contains("set aside")
         }
         #expect(words.count == 1 && words.allSatisfy { $0.contains("or the keys changed") })
     }
 
     @Test func `A missing item has no hint if nothing was set aside`() throws {
-        try epochs.add("a")
-        #expect(failure { _ = try epochs.value("b") }?.hint == nil)
+        try keychain.add("a")
+        #expect(failure { _ = try keychain.value("b") }?.hint == nil)
     }
 
     @Test func `A key change refuses damaged items that need the user`() throws {
-        try epochs.store.keychain.setPasscode(first.get())
-        let item = try epochs.add(
-            EpochStore.item("guarded", EpochStore.accessControl(.userPresence)), "value")
-        #expect(try epochs.store.keychain.rotateKeys(first.get()).setAsideCount == 0)
-        try epochs.keychain.tamper(Self.damages[2], item.parameter)
-        #expect(epochs.code { try epochs.store.keychain.rotateKeys(first.get()) } == .damaged)
+        try keychain.store.keychain.setPasscode(first.get())
+        let item = try keychain.add(
+            TestKeychain.item("guarded", TestKeychain.accessControl(.userPresence)), "value")
+        #expect(try keychain.store.keychain.rotateKeys(first.get()).setAsideCount == 0)
+        try keychain.tamper(Self.damages[2], item.parameter)
+        #expect(failure { try keychain.store.keychain.rotateKeys(first.get()) }?.code == .damaged)
         let options = KeyChangeOptions(skippingDamaged: true)
         #expect(
-            try epochs.store.keychain.rotateKeys(first.get(), options).setAsideCount == 1)
+            try keychain.store.keychain.rotateKeys(first.get(), options).setAsideCount == 1)
     }
 
     @Test(arguments: [true, false])
     func `A recovery accepts damaged items and counts those that it did not announce`(
         hasDeviceKey: Bool
     ) throws {
-        try epochs.store.keychain.setPasscode(first.get())
-        try epochs.addItems(ProtectionClass.allCases)
+        try keychain.store.keychain.setPasscode(first.get())
+        try keychain.addItems(ProtectionClass.allCases)
         let numbers = try prepare(.rotating)
-        let text = try epochs.store.keychain.createRecoveryKey(first.get())
+        let text = try keychain.store.keychain.createRecoveryKey(first.get())
         if !hasDeviceKey {
             try FileManager.default.removeItem(
-                atPath: epochs.keychain.folder + "/device/device.key")
+                atPath: keychain.folder + "/device/device.key")
         }
-        epochs.store.close()
-        try epochs.keychain.tamper(Self.damages[2], .number(numbers[0]))
-        let announced = try epochs.store.keychain.itemsLostByRecovery().count
+        keychain.store.close()
+        try keychain.tamper(Self.damages[2], .number(numbers[0]))
+        let announced = try keychain.store.keychain.itemsLostByRecovery().count
         #expect(announced == (hasDeviceKey ? 1 : 4))
-        let new = try EpochStore.passcode("new passcode")
-        let outcome = try epochs.store.keychain.recover(with: text, settingPasscode: new)
+        let new = try TestKeychain.passcode("new passcode")
+        let outcome = try keychain.store.keychain.recover(with: text, settingPasscode: new)
         #expect(outcome.setAsideCount == 1)
-        #expect(try epochs.store.keychain.status().quarantinedRowCount == announced + 1)
-        #expect(try epochs.value("b") == "value of b")
+        #expect(try keychain.store.keychain.status().quarantinedRowCount == announced + 1)
+        #expect(try keychain.value("b") == "value of b")
     }
 }

@@ -2,13 +2,14 @@
 
 import Testing
 import ValetKeychainModel
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 /// spec/secitem.md §7.
 @Suite struct `Deleting items` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
 
     @Test func `Deleting removes every item that matches`() throws {
         for name in ["a", "b"] { try keychain.add(.generic(name, service: "s")) }
@@ -52,7 +53,7 @@ import ValetKeychainModel
 
 /// spec/secitem.md §4.4.
 @Suite struct `The tombstone of a synchronized item` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
 
     private func tombstones() throws -> [SealedRow] {
         try keychain.rows().filter { $0.header.flags.contains(.tombstone) }
@@ -84,7 +85,7 @@ import ValetKeychainModel
         try keychain.add(.generic("a", more, isSynchronizable: true))
         try keychain.delete(.exact("a", .any))
         let row = try #require(try tombstones().first)
-        let content = try keychain.state().cipher(opening: row.header)
+        let content = try keychain.rowKeys().cipher(opening: row.header)
             .openContent(row)
         #expect(
             Set(content.attributes.keys) == [
@@ -101,7 +102,7 @@ import ValetKeychainModel
         try keychain.delete(.exact("a", .any))
         let tombstone = try #require(try tombstones().first)
         #expect(tombstone.logicalTime > oldTime)
-        let cipher = try keychain.state().cipher(opening: tombstone.header)
+        let cipher = try keychain.rowKeys().cipher(opening: tombstone.header)
         let deletion = try #require(try cipher.openContent(tombstone).modificationDate)
 
         keychain.clock.advance(seconds: seconds)
@@ -155,7 +156,7 @@ import ValetKeychainModel
 
 /// spec/secitem.md §4.1.
 @Suite struct `Synchronized items` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
 
     @Test func `Synchronized items are found on request`() throws {
         try keychain.add(.generic("local"))

@@ -6,6 +6,7 @@ import ValetDatabase
 import ValetKeychainModel
 import ValetSealing
 import ValetSystem
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
@@ -143,7 +144,7 @@ import ValetSystem
 
 /// A temporary folder with given files.
 private final class TestFolder: Sendable {
-    let path = TestStore.newFolder()
+    let path = TestKeychain.newFolder()
 
     init() {
         try? FileManager.default.createDirectory(

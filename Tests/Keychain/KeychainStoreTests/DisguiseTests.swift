@@ -2,6 +2,7 @@
 
 import Testing
 import ValetKeychainModel
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
@@ -30,7 +31,7 @@ import ValetKeychainModel
         service: "service", accessGroup: nil, isSynchronizable: false,
         protectionClass: .whenUnlocked)
 
-    let keychain = TestStore()
+    let keychain = TestKeychain()
     let one: StoredItem
     private var store: ItemStore { keychain.store }
     private var caller: Caller { keychain.caller }
@@ -109,7 +110,7 @@ import ValetKeychainModel
 }
 
 @Suite struct `A row that says it is another sort of item, in a locked keychain` {
-    private let epochs = EpochStore()
+    private let epochs = TestKeychain()
     private var store: ItemStore { epochs.store }
 
     private func value(_ account: String, as protectionClass: ProtectionClass) throws {
@@ -123,20 +124,20 @@ import ValetKeychainModel
     func `A row with another sort of item in a locked keychain is found out after the unlock`()
         throws
     {
-        try store.keychain.setPasscode(EpochStore.passcode("the passcode"))
+        try store.keychain.setPasscode(TestKeychain.passcode("the passcode"))
         try epochs.addItems([.whenUnlocked, .afterFirstUnlock])
         try store.keychain.lock(all: false)
-        #expect(epochs.code { try value("whenUnlocked", as: .afterFirstUnlock) } == .itemNotFound)
+        #expect(failure { try value("whenUnlocked", as: .afterFirstUnlock) } == .itemNotFound)
         // An epoch that the keychain does not have has no key at all.
-        try epochs.keychain.tamper("UPDATE item SET epoch = epoch + 9 WHERE protection = 2")
+        try epochs.tamper("UPDATE item SET epoch = epoch + 9 WHERE protection = 2")
         #expect(
-            epochs.code { try value("afterFirstUnlock", as: .afterFirstUnlock) } == .damaged)
-        try epochs.keychain.tamper(
+            failure { try value("afterFirstUnlock", as: .afterFirstUnlock) } == .damaged)
+        try epochs.tamper(
             "UPDATE item SET epoch = epoch - 9, protection = 1 WHERE protection = 2")
         #expect(
-            epochs.code { try value("afterFirstUnlock", as: .afterFirstUnlock) } == .itemNotFound)
-        try store.keychain.unlock(EpochStore.passcode("the passcode"))
+            failure { try value("afterFirstUnlock", as: .afterFirstUnlock) } == .itemNotFound)
+        try store.keychain.unlock(TestKeychain.passcode("the passcode"))
         #expect(
-            epochs.code { try value("afterFirstUnlock", as: .afterFirstUnlock) } == .damaged)
+            failure { try value("afterFirstUnlock", as: .afterFirstUnlock) } == .damaged)
     }
 }

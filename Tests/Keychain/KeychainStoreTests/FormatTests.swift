@@ -6,13 +6,14 @@ import ValetKeychainModel
 import ValetKeys
 import ValetSealing
 import ValetSystem
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 /// docs/FORMAT.md §7.
 @Suite struct `A keychain of a later version` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
 
     init() throws {
         try keychain.add(.generic("a"), "v")
@@ -97,7 +98,7 @@ import ValetSystem
 
 /// docs/FORMAT.md §4.3: what the MAC covers.
 @Suite struct `Settings that somebody changed` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
 
     init() throws {
         try keychain.add(.generic("a"), "v")
@@ -140,7 +141,7 @@ import ValetSystem
 }
 
 @Suite struct `Another process` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
     let other: ItemStore
 
     init() throws {
@@ -175,7 +176,7 @@ import ValetSystem
     }
 
     @Test func `A process that meets the keybag of another keychain stops`() throws {
-        let stranger = TestStore()
+        let stranger = TestKeychain()
         try stranger.add(.generic("a"), "stranger")
         let keybag = try stranger.tamper { connection in
             let run = try Statement("SELECT bytes FROM keybag", on: connection).start()

@@ -3,15 +3,16 @@
 import Testing
 import ValetKeychainModel
 import ValetSealing
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 /// A keychain that a person and programs use: docs/FORMAT.md §8.
 private struct History {
-    let epochs = EpochStore()
+    let epochs = TestKeychain()
 
-    var keychain: TestStore { epochs.keychain }
+    var keychain: TestKeychain { epochs }
     var store: ItemStore { epochs.store }
     var program: Caller { epochs.caller }
     /// Keeps what it changes, as the verbs of the command do.
@@ -70,13 +71,13 @@ private struct History {
     }
 
     func guarded(_ value: String, name: String = "a") throws {
-        let accessControl = try EpochStore.accessControl(.devicePasscode)
-        let item = EpochStore.item(name, accessControl)
+        let accessControl = try TestKeychain.accessControl(.devicePasscode)
+        let item = TestKeychain.item(name, accessControl)
         try store.set(Addition(item, value: .text(value)), for: program)
     }
 
     func setPasscode() throws {
-        try store.keychain.setPasscode(EpochStore.passcode(EpochStore.typed))
+        try store.keychain.setPasscode(TestKeychain.passcode(TestKeychain.passcode))
     }
 
     /// The values of the present items, as their owner reads them.
@@ -139,8 +140,8 @@ private struct History {
         try history.set("1")
         try history.store.keychain.lock()
         #expect(try history.store.delete(.exact("a"), for: history.person) == 1)
-        #expect(history.epochs.code { _ = try history.former() } == .locked)
-        try history.store.keychain.unlock(EpochStore.passcode(EpochStore.typed))
+        #expect(failure { _ = try history.former() } == .locked)
+        try history.store.keychain.unlock(TestKeychain.passcode(TestKeychain.passcode))
         try history.undo()
         #expect(try history.epochs.value("a") == "1")
     }
@@ -185,7 +186,7 @@ private struct History {
         try history.setPasscode()
         try history.set("plain 1", "plain 2")
         try history.guarded("guarded")
-        #expect(history.epochs.code { try history.undo() } == .interactionNotAllowed)
+        #expect(failure { try history.undo() } == .interactionNotAllowed)
         #expect(try history.present() == .value("guarded"))
         #expect(history.epochs.read("a").isDemand)
         #expect(try history.values() == ["plain 1"])
@@ -199,7 +200,7 @@ private struct History {
         try history.set("next", name: "b")
         let former = try #require(try history.former().first)
         #expect(
-            history.epochs.code { _ = try history.store.formerValue(former) }
+            failure { _ = try history.store.formerValue(former) }
                 == .interactionNotAllowed)
         try history.undo()
         #expect(history.epochs.read("a").isDemand)
@@ -251,7 +252,7 @@ private struct History {
         let damaged = try history.former()[2]
         #expect(damaged.reason == .damaged)
         #expect(
-            history.epochs.code { try history.store.restore([damaged], for: history.person) }
+            failure { try history.store.restore([damaged], for: history.person) }
                 == .damaged)
         try history.set("6")
         #expect(try history.values() == ["5", "4", "3"])
@@ -269,7 +270,7 @@ private struct History {
         try history.set("3")
         #expect(try history.values() == ["2", "damaged"])
         #expect(history.keychain.damage().count == 1)
-        #expect(history.epochs.code { try history.undo(2) } == .damaged)
+        #expect(failure { try history.undo(2) } == .damaged)
         #expect(try history.epochs.value("a") == "3")
     }
 
@@ -278,14 +279,14 @@ private struct History {
         try history.set("1", "2")
         try history.guarded("guarded", name: "b")
         try history.store.delete(.exact("b"), for: history.person)
-        try history.store.keychain.rotateKeys(EpochStore.passcode(EpochStore.typed))
+        try history.store.keychain.rotateKeys(TestKeychain.passcode(TestKeychain.passcode))
         #expect(try history.values() == ["1"])
         #expect(try history.former("b").map(\.reason) == [.removed])
         #expect(history.keychain.damage() == [])
         try history.undo(1, "b")
         #expect(try history.present("b") == .value("guarded"))
         try history.store.delete(.exact("b"), for: history.person)
-        try history.store.keychain.removePasscode(EpochStore.passcode(EpochStore.typed))
+        try history.store.keychain.removePasscode(TestKeychain.passcode(TestKeychain.passcode))
         #expect(try history.former("b").isEmpty)
         #expect(try history.values() == ["1"])
     }
@@ -293,7 +294,7 @@ private struct History {
     @Test func `A damaged former value stops a key change, or is set aside`() throws {
         try history.set("1", "2")
         try history.keychain.tamper("UPDATE former SET names = zeroblob(72)")
-        #expect(history.epochs.code { try history.store.keychain.rotateKeys(nil) } == .damaged)
+        #expect(failure { try history.store.keychain.rotateKeys(nil) } == .damaged)
         let options = KeyChangeOptions(skippingDamaged: true)
         #expect(try history.store.keychain.rotateKeys(nil, options).setAsideCount == 1)
         #expect(try history.store.keychain.status().quarantinedRowCount == 1)
@@ -367,7 +368,7 @@ private struct History {
         try history.set("secret", "other", "secret", as: .afterFirstUnlock)
         try history.epochs.update(.exact("a"), ItemChanges(protectionClass: .whenUnlocked))
         try history.store.keychain.lock()
-        #expect(history.epochs.code { _ = try history.values() } == .locked)
+        #expect(failure { _ = try history.values() } == .locked)
     }
 
     @Test func `A former value that needs the user stays, and a purge removes it`() throws {
@@ -398,7 +399,7 @@ private struct History {
         _ = try history.store.update(
             update, for: history.program, PresenceAccess(.demanding, proof: proof))
         try rename("a", to: "b")
-        #expect(history.epochs.code { try history.undo() } == .interactionNotAllowed)
+        #expect(failure { try history.undo() } == .interactionNotAllowed)
         #expect(try history.epochs.value("b") == "guarded 2")
         #expect(try history.former().count == 1)
     }

@@ -6,6 +6,7 @@ import ValetDatabase
 import ValetKeychainModel
 import ValetSealing
 import ValetSystem
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
@@ -23,14 +24,14 @@ import ValetSystem
 
     private static let sample = Result { try makeSample() }
 
-    let keychain: TestStore
+    let keychain: TestKeychain
 
     init() throws {
-        keychain = try TestStore(copying: Self.sample.get())
+        keychain = try TestKeychain(copying: Self.sample.get())
     }
 
-    private static func makeSample() throws -> TestStore {
-        let keychain = TestStore()
+    private static func makeSample() throws -> TestKeychain {
+        let keychain = TestKeychain()
         for number in 0..<Self.itemCount {
             try keychain.add(
                 .generic(
@@ -271,15 +272,15 @@ import ValetSystem
     }
 
     @Test func `A repair is refused while the keychain is locked, and nothing changes`() throws {
-        let epochs = EpochStore()
-        let passcode = try EpochStore.passcode("the passcode")
+        let epochs = TestKeychain()
+        let passcode = try TestKeychain.passcode("the passcode")
         try epochs.store.keychain.setPasscode(passcode)
         try epochs.addItems([.whenUnlocked, .afterFirstUnlock])
         try epochs.store.set(
             Addition(.generic("labelled", [.label: .text("l")]), value: .text("v")),
             for: epochs.caller)
-        try epochs.keychain.tamper("DELETE FROM attribute")
-        let damage = epochs.keychain.damage()
+        try epochs.tamper("DELETE FROM attribute")
+        let damage = epochs.damage()
         #expect(!damage.isEmpty)
         try epochs.store.keychain.lock()
         let failure = #expect(throws: KeychainFailure.self) {
@@ -287,9 +288,9 @@ import ValetSystem
         }
         #expect(failure?.code == .locked && failure?.hint?.contains("valet unlock") == true)
         try epochs.store.keychain.unlock(passcode)
-        #expect(epochs.keychain.damage() == damage)
+        #expect(epochs.damage() == damage)
         #expect(try epochs.store.keychain.repairIndexes().rowCount == 3)
-        #expect(epochs.keychain.damage().isEmpty)
+        #expect(epochs.damage().isEmpty)
     }
 }
 

@@ -9,21 +9,22 @@ import ValetKeychainModel
 import ValetKeys
 import ValetSealing
 import ValetSystem
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 /// Keys that are published for another epoch than the database has: spec/keys-and-states.md §6.
 @Suite(.serialized) struct `Keys of an epoch that is about to begin` {
-    let epochs = EpochStore()
+    let keychain = TestKeychain()
     let passcode: Passcode
     static let operation = "test"
 
     init() throws {
-        passcode = try EpochStore.passcode("the passcode")
-        try epochs.store.keychain.setPasscode(passcode)
-        try epochs.addItems(ProtectionClass.allCases)
-        epochs.store.close()
+        passcode = try TestKeychain.passcode("the passcode")
+        try keychain.store.keychain.setPasscode(passcode)
+        try keychain.addItems(ProtectionClass.allCases)
+        keychain.store.close()
     }
 
     private struct Published {
@@ -52,7 +53,7 @@ import ValetSystem
         _ undo: @escaping @Sendable (LockStateStore, OpenedKeys) throws -> Void
     ) throws -> [String: String] {
         let answers = Mutex<[String: String]>([:])
-        try epochs.store.tryOnKeys(Self.operation) { keys in
+        try keychain.store.tryOnKeys(Self.operation) { keys in
             let published = try published(keys)
             let held = try keys.keychain.pool.lock.acquire(before: Deadline(after: .seconds(5)))
             try publish(published)
@@ -60,7 +61,7 @@ import ValetSystem
             for name in names {
                 // Threads of their own: those of a queue may all be busy elsewhere.
                 group.enter()
-                Thread.detachNewThread { [store = epochs.store] in
+                Thread.detachNewThread { [store = keychain.store] in
                     defer { group.leave() }
                     let caller = Caller(
                         applicationIdentifier: "app", accessGroups: ["one", "two"])
@@ -98,8 +99,8 @@ import ValetSystem
     }
 
     @Test func `A locked keychain waits for the keys of an epoch that is about to begin`() throws {
-        try epochs.store.keychain.lock()
-        let open = ProtectionClass.allCases.filter { !EpochStore.lockable.contains($0) }
+        try keychain.store.keychain.lock()
+        let open = ProtectionClass.allCases.filter { !TestKeychain.lockable.contains($0) }
             .map { "\($0)" }
         let answers = try readers(of: open) { published in
             // Unlocking puts one key in place after the other: this is the moment between.
@@ -113,9 +114,9 @@ import ValetSystem
 
     /// What a reader sees began before its passcode was removed, and its keys go meanwhile.
     @Test func `Keys of a new epoch are read twice before they count as locked`() throws {
-        let other = ItemStore(KeychainLocation(folder: epochs.keychain.folder + "/."))
+        let other = ItemStore(KeychainLocation(folder: keychain.folder + "/."))
         let name = "\(ProtectionClass.afterFirstUnlock)"
-        try epochs.store.tryOnKeys(Self.operation) { keys in
+        try keychain.store.tryOnKeys(Self.operation) { keys in
             var look = RepeatedLook()
             let isBelieved = try keys.read { (store) throws(KeychainFailure) in
                 _ = try keys.keychain.currentHeader(store)
@@ -124,25 +125,25 @@ import ValetSystem
             }
             #expect(!isBelieved)
         }
-        #expect(try epochs.value(name) == "value of \(name)")
+        #expect(try keychain.value(name) == "value of \(name)")
     }
 
     @Test func `Keys of an epoch that never begins count as locked`() throws {
-        try epochs.store.tryOnKeys(Self.operation) { keys in
+        try keychain.store.tryOnKeys(Self.operation) { keys in
             let published = try published(keys)
             try published.lockState.lock(all: true)
             try published.lockState.publish(published.after, within: .none)
         }
         for protectionClass in ProtectionClass.allCases {
             let name = "\(protectionClass)"
-            #expect(epochs.code { _ = try epochs.value(name) } == .locked)
-            #expect(epochs.code { _ = try epochs.named(name, as: protectionClass) } == .locked)
-            let set = epochs.code { try epochs.set(.generic(name, as: protectionClass), "x") }
+            #expect(failure { _ = try keychain.value(name) } == .locked)
+            #expect(failure { _ = try keychain.named(name, as: protectionClass) } == .locked)
+            let set = failure { try keychain.set(.generic(name, as: protectionClass), "x") }
             #expect(set == .locked)
         }
-        #expect(try epochs.state() == .beforeFirstUnlock)
-        try epochs.store.keychain.unlock(passcode)
+        #expect(try keychain.lockState() == .beforeFirstUnlock)
+        try keychain.store.keychain.unlock(passcode)
         let names = ProtectionClass.allCases.map { "\($0)" }
-        #expect(epochs.readable(of: names) == Set(names))
+        #expect(keychain.readable(of: names) == Set(names))
     }
 }

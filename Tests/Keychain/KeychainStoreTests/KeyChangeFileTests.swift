@@ -5,18 +5,19 @@ import Testing
 import ValetKeychainModel
 import ValetKeys
 import ValetSealing
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 /// What lies beside the device key while keys are changed, and what somebody put there.
 @Suite struct `The folder of the device key` {
-    let epochs = EpochStore()
+    let keychain = TestKeychain()
     let folder: String
 
     init() throws {
-        folder = epochs.keychain.folder + "/device"
-        try epochs.add("a")
+        folder = keychain.folder + "/device"
+        try keychain.add("a")
     }
 
     private var names: [String] {
@@ -24,7 +25,7 @@ import ValetSealing
     }
 
     private func mark() throws {
-        let path = epochs.keychain.folder + "/erase.pending"
+        let path = keychain.folder + "/erase.pending"
         #expect(FileManager.default.createFile(atPath: path, contents: nil))
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
     }
@@ -43,30 +44,30 @@ import ValetSealing
     ) throws {
         try plant("device.key.0123456789abcdef0123456789abcdef")
         try mark()
-        epochs.store.close()
+        keychain.store.close()
         switch writing {
-        case .item: try epochs.add("b")
-        case .recoveryKey: _ = try epochs.store.keychain.createRecoveryKey(nil)
+        case .item: try keychain.add("b")
+        case .recoveryKey: _ = try keychain.store.keychain.createRecoveryKey(nil)
         }
         #expect(try names == ["device.key"])
-        #expect(try !epochs.store.keychain.status().isErasePending)
+        #expect(try !keychain.store.keychain.status().isErasePending)
     }
 
     @Test func `The device key folder keeps files with other names`() throws {
         try plant("device.keys")
         try plant("notes")
-        try epochs.store.keychain.rotateKeys(nil)
+        try keychain.store.keychain.rotateKeys(nil)
         #expect(try names == ["device.key", "device.keys", "notes"])
     }
 
     @Test func `A link in the device key folder is not followed`() throws {
-        let outside = TestStore.newFolder()
+        let outside = TestKeychain.newFolder()
         #expect(FileManager.default.createFile(atPath: outside, contents: Data("mine".utf8)))
         defer { try? FileManager.default.removeItem(atPath: outside) }
         try FileManager.default.createSymbolicLink(
             atPath: folder + "/device.key.0123456789abcdef0123456789abcdef",
             withDestinationPath: outside)
-        try epochs.store.keychain.rotateKeys(nil)
+        try keychain.store.keychain.rotateKeys(nil)
         #expect(try Data(contentsOf: URL(fileURLWithPath: outside)) == Data("mine".utf8))
     }
 
@@ -93,7 +94,7 @@ import ValetSealing
     }
 
     private func strays() -> [Finding] {
-        epochs.store.keychain.diagnose().filter { $0.path?.hasPrefix(folder) == true }
+        keychain.store.keychain.diagnose().filter { $0.path?.hasPrefix(folder) == true }
     }
 
     @Test(arguments: Foreign.allCases)
@@ -102,57 +103,57 @@ import ValetSealing
     ) throws {
         let path = try plant(foreign)
         for epoch in 2...3 as ClosedRange<UInt64> {
-            try epochs.store.keychain.rotateKeys(nil)
-            let status = try epochs.store.keychain.status()
+            try keychain.store.keychain.rotateKeys(nil)
+            let status = try keychain.store.keychain.status()
             #expect(status.epoch == epoch && !status.isErasePending)
             #expect(try names == ["device.key", URL(fileURLWithPath: path).lastPathComponent])
             #expect(strays().map(\.path) == [path])
             #expect(strays().allSatisfy { $0.severity == .warning })
             #expect(strays().first?.hint?.contains("move it away") == true)
         }
-        #expect(try epochs.value("a") == "value of a")
+        #expect(try keychain.value("a") == "value of a")
         try FileManager.default.removeItem(atPath: path)
         #expect(strays().isEmpty)
     }
 
     @Test func `A foreign file in the place of the device key is reported`() throws {
-        try epochs.store.keychain.rotateKeys(nil)
-        let file = try DeviceSecretSource(location: epochs.store.location).given(by: .ownFile)
+        try keychain.store.keychain.rotateKeys(nil)
+        let file = try DeviceSecretSource(location: keychain.store.location).given(by: .ownFile)
         let own = DeviceSecretSource.name(ofKey: file.secret.id)
         try FileManager.default.moveItem(
             atPath: folder + "/device.key", toPath: folder + "/" + own)
         try FileManager.default.createDirectory(
             atPath: folder + "/device.key", withIntermediateDirectories: false)
-        epochs.store.close()
-        try epochs.store.keychain.rotateKeys(nil)
-        epochs.store.close()
-        #expect(try epochs.value("a") == "value of a")
+        keychain.store.close()
+        try keychain.store.keychain.rotateKeys(nil)
+        keychain.store.close()
+        #expect(try keychain.value("a") == "value of a")
         #expect(try names.count == 2 && !names.contains(own))
-        #expect(try !epochs.store.keychain.status().isErasePending)
+        #expect(try !keychain.store.keychain.status().isErasePending)
         #expect(strays().map(\.path) == [folder + "/device.key"])
     }
 
     @Test func `A device key under the name of its id is found`() throws {
-        try epochs.store.keychain.rotateKeys(nil)
-        let file = try DeviceSecretSource(location: epochs.store.location).given(by: .ownFile)
+        try keychain.store.keychain.rotateKeys(nil)
+        let file = try DeviceSecretSource(location: keychain.store.location).given(by: .ownFile)
         let name = DeviceSecretSource.name(ofKey: file.secret.id)
         try FileManager.default.moveItem(
             atPath: folder + "/device.key", toPath: folder + "/" + name)
-        epochs.store.close()
-        #expect(try epochs.value("a") == "value of a")
+        keychain.store.close()
+        #expect(try keychain.value("a") == "value of a")
         try mark()
-        epochs.store.close()
-        try epochs.add("b")
+        keychain.store.close()
+        try keychain.add("b")
         #expect(try names == ["device.key"])
     }
 
     @Test func `An unsafe device key is named`() throws {
-        try epochs.store.keychain.rotateKeys(nil)
-        let file = try DeviceSecretSource(location: epochs.store.location).given(by: .ownFile)
+        try keychain.store.keychain.rotateKeys(nil)
+        let file = try DeviceSecretSource(location: keychain.store.location).given(by: .ownFile)
         let path = folder + "/" + DeviceSecretSource.name(ofKey: file.secret.id)
         try FileManager.default.moveItem(atPath: folder + "/device.key", toPath: path)
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
-        epochs.store.close()
-        #expect(epochs.code { _ = try epochs.value("a") } == .insecureFiles)
+        keychain.store.close()
+        #expect(failure { _ = try keychain.value("a") } == .insecureFiles)
     }
 }

@@ -8,6 +8,7 @@ import ValetDatabase
 import ValetKeychainModel
 import ValetSealing
 import ValetSystem
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
@@ -15,13 +16,13 @@ import ValetSystem
 /// Readers and writers, on threads and on connections and keys of their own, beside who changes
 /// what is open.
 @Suite(.serialized) struct `Beside readers and writers` {
-    let epochs = EpochStore()
+    let keychain = TestKeychain()
     let passcode: Passcode
     static let open = "open"
     static let lockable = "lockable"
 
     init() throws {
-        passcode = try EpochStore.passcode("the passcode")
+        passcode = try TestKeychain.passcode("the passcode")
     }
 
     /// Counts of what calls answered.
@@ -43,10 +44,10 @@ import ValetSystem
     }
 
     private func addItems() throws {
-        try epochs.add(.generic(Self.open, [.label: .text("l")], as: .afterFirstUnlock), "v")
-        try epochs.add(.generic(Self.lockable, [.label: .text("l")]), "v")
+        try keychain.add(.generic(Self.open, [.label: .text("l")], as: .afterFirstUnlock), "v")
+        try keychain.add(.generic(Self.lockable, [.label: .text("l")]), "v")
         for number in 0..<200 {
-            try epochs.add(.generic("\(number)", service: "others"), "value of \(number)")
+            try keychain.add(.generic("\(number)", service: "others"), "value of \(number)")
         }
     }
 
@@ -56,7 +57,7 @@ import ValetSystem
         let isOver = Atomic<Bool>(false)
         let hasBegun = DispatchSemaphore(value: 0)
         let group = DispatchGroup()
-        let folder = epochs.keychain.folder
+        let folder = keychain.folder
         for number in 0..<4 {
             // Every other one has files and keys of its own.
             let path = folder + String(repeating: "/.", count: number % 2 == 0 ? 0 : number)
@@ -149,14 +150,14 @@ import ValetSystem
     @Test func `A concurrent reader distinguishes a lock from an unlock and sees nothing else`()
         throws
     {
-        try epochs.store.keychain.setPasscode(passcode)
+        try keychain.store.keychain.setPasscode(passcode)
         try addItems()
-        let epochs = epochs
+        let keychain = keychain
         let kinds = try withReaders {
             for _ in 0..<15 {
-                try epochs.store.keychain.lock()
+                try keychain.store.keychain.lock()
                 Thread.sleep(forTimeInterval: 0.01)
-                try epochs.store.keychain.unlock(passcode)
+                try keychain.store.keychain.unlock(passcode)
                 Thread.sleep(forTimeInterval: 0.01)
             }
         }
@@ -167,40 +168,40 @@ import ValetSystem
 
     @Test func `Concurrent readers do not notice new keys`() throws {
         try addItems()
-        let epochs = epochs
+        let keychain = keychain
         let kinds = try withReaders {
-            for _ in 0..<4 { try epochs.store.keychain.rotateKeys(nil) }
+            for _ in 0..<4 { try keychain.store.keychain.rotateKeys(nil) }
         }
         #expect(kinds.subtracting(Self.whileOpen.union(["status: noPasscode"])) == [])
         #expect(kinds.isSuperset(of: ["lockable by name: v"]))
-        #expect(epochs.keychain.damage() == [])
+        #expect(keychain.damage() == [])
     }
 
     @Test func `Concurrent readers do not notice a passcode that is set, changed and removed`()
         throws
     {
         try addItems()
-        let epochs = epochs
+        let keychain = keychain
         let kinds = try withReaders {
             for _ in 0..<2 {
-                try epochs.store.keychain.setPasscode(passcode)
-                try epochs.store.keychain.changePasscode(passcode, to: passcode)
-                try epochs.store.keychain.removePasscode(passcode)
+                try keychain.store.keychain.setPasscode(passcode)
+                try keychain.store.keychain.changePasscode(passcode, to: passcode)
+                try keychain.store.keychain.removePasscode(passcode)
             }
         }
         let states: Set<String> = ["status: noPasscode", "status: unlocked"]
         #expect(kinds.subtracting(Self.whileOpen.union(states)) == [])
-        #expect(epochs.keychain.damage() == [])
+        #expect(keychain.damage() == [])
     }
 
     @Test func `Changing the passcode of a locked keychain closes nothing that is open`() throws {
-        try epochs.store.keychain.setPasscode(passcode)
+        try keychain.store.keychain.setPasscode(passcode)
         try addItems()
-        let epochs = epochs
+        let keychain = keychain
         let kinds = try withReaders {
             for _ in 0..<4 {
-                try epochs.store.keychain.lock()
-                try epochs.store.keychain.changePasscode(passcode, to: passcode)
+                try keychain.store.keychain.lock()
+                try keychain.store.keychain.changePasscode(passcode, to: passcode)
             }
         }
         let expected = Self.whileOpen.union(Self.whileLocked).union(["status: unlocked"])
@@ -209,13 +210,13 @@ import ValetSystem
 
     @Test func `Every acknowledged write is there after a concurrent key change`() throws {
         try addItems()
-        try epochs.store.keychain.setPasscode(passcode)
-        let epochs = epochs
+        try keychain.store.keychain.setPasscode(passcode)
+        let keychain = keychain
         let answers = Answers()
         let isOver = Atomic<Bool>(false)
         let hasBegun = DispatchSemaphore(value: 0)
         let group = DispatchGroup()
-        let folder = epochs.keychain.folder
+        let folder = keychain.folder
         let written = Mutex<[String: String]>([:])
         for number in 0..<4 {
             let path = folder + String(repeating: "/.", count: number % 2 == 0 ? 0 : number)
@@ -238,7 +239,7 @@ import ValetSystem
         }
         for _ in 0..<4 { #expect(hasBegun.wait(timeout: .now() + 60) == .success) }
         let result = Result {
-            for _ in 0..<4 { try epochs.store.keychain.rotateKeys(passcode) }
+            for _ in 0..<4 { try keychain.store.keychain.rotateKeys(passcode) }
         }
         isOver.store(true, ordering: .relaxed)
         group.wait()
@@ -250,11 +251,11 @@ import ValetSystem
 
     /// Checks that nothing but `expected`, values by account, was written, and all of it.
     private func check(_ expected: [String: String]) throws {
-        let found = try epochs.items(.generic([.service: .text("written")]))
+        let found = try keychain.items(.generic([.service: .text("written")]))
         #expect(found.count == expected.count)
         #expect(found.allSatisfy { $0.text == expected[$0.account ?? ""] })
-        #expect(try epochs.store.keychain.status().quarantinedRowCount == 0)
-        #expect(epochs.keychain.damage() == [])
+        #expect(try keychain.store.keychain.status().quarantinedRowCount == 0)
+        #expect(keychain.damage() == [])
     }
 
     private final class Writer {

@@ -7,6 +7,7 @@ import ValetKeychainModel
 import ValetKeys
 import ValetSealing
 import ValetSystem
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
@@ -18,17 +19,17 @@ private struct Locked {
     }
 
     static let names = ProtectionClass.allCases.map { "\($0)" }
-    static let open = ProtectionClass.allCases.filter { !EpochStore.lockable.contains($0) }
+    static let open = ProtectionClass.allCases.filter { !TestKeychain.lockable.contains($0) }
         .map { "\($0)" }
 
-    let epochs = EpochStore()
+    let keychain = TestKeychain()
     let passcode: Passcode
-    var store: ItemStore { epochs.store }
+    var store: ItemStore { keychain.store }
 
     init() throws {
-        passcode = try EpochStore.passcode("the passcode")
+        passcode = try TestKeychain.passcode("the passcode")
         try store.keychain.setPasscode(passcode)
-        try epochs.addItems(ProtectionClass.allCases)
+        try keychain.addItems(ProtectionClass.allCases)
         _ = try store.keychain.createRecoveryKey(passcode)
         try store.keychain.unlock(passcode, for: .seconds(3_600), autoLock: .seconds(1_800))
     }
@@ -37,8 +38,8 @@ private struct Locked {
     func expectWhole() throws {
         #expect(try !store.keychain.status().isErasePending)
         try store.keychain.unlock(passcode)
-        #expect(epochs.readable(of: Self.names) == Set(Self.names))
-        #expect(epochs.keychain.damage() == [])
+        #expect(keychain.readable(of: Self.names) == Set(Self.names))
+        #expect(keychain.damage() == [])
     }
 
     func make(_ change: Change) throws {
@@ -46,7 +47,7 @@ private struct Locked {
         case .rotation: try store.keychain.rotateKeys(passcode)
         case .revocation: try store.keychain.rotateKeys(passcode, revokingRecoveryKey: true)
         case .binding:
-            let path = epochs.keychain.folder + "/given.key"
+            let path = keychain.folder + "/given.key"
             try Data((0..<32).map { UInt8($0) }).write(to: URL(fileURLWithPath: path))
             try FileManager.default.setAttributes(
                 [.posixPermissions: 0o600], ofItemAtPath: path)
@@ -81,7 +82,7 @@ private struct Locked {
 
 @Suite struct `New keys for a locked keychain` {
     private let locked: Locked
-    private var epochs: EpochStore { locked.epochs }
+    private var keychain: TestKeychain { locked.keychain }
     private var store: ItemStore { locked.store }
 
     init() throws {
@@ -98,9 +99,9 @@ private struct Locked {
         #expect(status.state == .locked && status.epoch == 3)
         #expect(status.remaining == nil && status.autoLock == nil)
         #expect(status.hasRecoveryKey == (change == .rotation))
-        #expect(epochs.readable(of: Locked.names) == Set(Locked.open))
+        #expect(keychain.readable(of: Locked.names) == Set(Locked.open))
         for name in Set(Locked.names).subtracting(Locked.open) {
-            #expect(epochs.code { _ = try epochs.value(name) } == .locked)
+            #expect(failure { _ = try keychain.value(name) } == .locked)
         }
         try locked.expectWhole()
     }
@@ -108,13 +109,13 @@ private struct Locked {
     @Test func `New keys leave a locked keychain locked with a device key from elsewhere`() throws {
         try store.keychain.lock()
         try locked.make(.binding)
-        let bound = try store.takingDeviceKey(from: epochs.keychain.folder + "/given.key")
+        let bound = try store.takingDeviceKey(from: keychain.folder + "/given.key")
         defer { bound.close() }
         #expect(try bound.keychain.status().state == .locked)
         #expect(try bound.keychain.status().deviceKeySource == .keyFile)
-        #expect(try bound.value(of: .exact(Locked.open[0]), for: epochs.caller) != nil)
+        #expect(try bound.value(of: .exact(Locked.open[0]), for: keychain.caller) != nil)
         try bound.keychain.unlock(locked.passcode)
-        #expect(epochs.readable(of: Locked.names) == Set(Locked.names))
+        #expect(keychain.readable(of: Locked.names) == Set(Locked.names))
     }
 
     @Test(arguments: [Locked.Change.rotation, .revocation])
@@ -123,7 +124,7 @@ private struct Locked {
         try store.keychain.lock(all: true)
         try locked.make(change)
         #expect(try store.keychain.status().epoch == 3)
-        #expect(try epochs.state() == .beforeFirstUnlock)
+        #expect(try keychain.lockState() == .beforeFirstUnlock)
         #expect(try locked.reading().keys == nil)
         try locked.expectWhole()
     }
@@ -137,7 +138,7 @@ private struct Locked {
     }
 
     @Test func `New keys are completed although the keychain is locked during the change`() throws {
-        try epochs.addBatches(3)
+        try keychain.addBatches(3)
         var count = 0
         let options = KeyChangeOptions { _, _ in
             count += 1
@@ -146,17 +147,17 @@ private struct Locked {
         }
         try store.keychain.rotateKeys(locked.passcode, options)
         #expect(count > 2)
-        #expect(try epochs.state() == .beforeFirstUnlock)
+        #expect(try keychain.lockState() == .beforeFirstUnlock)
         try locked.expectWhole()
     }
 
     @Test func `New keys for a locked keychain refuse a wrong passcode and unlock nothing`() throws
     {
         try store.keychain.lock()
-        let wrong = try EpochStore.passcode("wrong")
-        #expect(epochs.code { try store.keychain.rotateKeys(wrong) } == .authenticationFailed)
-        #expect(try epochs.state() == .locked)
-        #expect(epochs.readable(of: Locked.names) == Set(Locked.open))
+        let wrong = try TestKeychain.passcode("wrong")
+        #expect(failure { try store.keychain.rotateKeys(wrong) } == .authenticationFailed)
+        #expect(try keychain.lockState() == .locked)
+        #expect(keychain.readable(of: Locked.names) == Set(Locked.open))
     }
 
     @Test func `New keys remove the earlier ones from what stays open`() throws {
@@ -169,7 +170,7 @@ private struct Locked {
 
 @Suite struct `New keys that do not come` {
     private let locked: Locked
-    private var epochs: EpochStore { locked.epochs }
+    private var keychain: TestKeychain { locked.keychain }
 
     init() throws {
         locked = try Locked()
@@ -177,22 +178,22 @@ private struct Locked {
 
     @Test func `New keys that fail leave an unlocked keychain unlocked within its limits`() throws {
         try locked.fail {}
-        #expect(try epochs.state() == .unlocked)
+        #expect(try keychain.lockState() == .unlocked)
         #expect(try locked.store.keychain.status().autoLock == .seconds(1_800))
-        #expect(epochs.readable(of: Locked.names) == Set(Locked.names))
+        #expect(keychain.readable(of: Locked.names) == Set(Locked.names))
     }
 
     @Test func `New keys that fail leave a locked keychain locked with what was open`() throws {
         try locked.store.keychain.lock()
         try locked.fail {}
-        #expect(try epochs.state() == .locked)
-        #expect(epochs.readable(of: Locked.names) == Set(Locked.open))
+        #expect(try keychain.lockState() == .locked)
+        #expect(keychain.readable(of: Locked.names) == Set(Locked.open))
     }
 
     @Test func `New keys that fail do not undo a lock during the change`() throws {
         try locked.fail { try locked.store.keychain.lock() }
-        #expect(try epochs.state() == .locked)
-        #expect(epochs.readable(of: Locked.names) == Set(Locked.open))
+        #expect(try keychain.lockState() == .locked)
+        #expect(keychain.readable(of: Locked.names) == Set(Locked.open))
     }
 
     @Test(arguments: [true, false])
@@ -200,7 +201,7 @@ private struct Locked {
     {
         if !wasUnlocked { try locked.store.keychain.lock() }
         try locked.fail { try locked.store.keychain.lock(all: true) }
-        #expect(try epochs.state() == .beforeFirstUnlock)
+        #expect(try keychain.lockState() == .beforeFirstUnlock)
         #expect(try locked.reading().keys == nil)
     }
 }

@@ -3,6 +3,7 @@
 import Foundation
 import Testing
 import ValetKeychainModel
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
@@ -20,13 +21,13 @@ import ValetKeychainModel
         }
     }
 
-    private let epochs = EpochStore()
+    private let epochs = TestKeychain()
     private let files = FileManager.default
     private var store: ItemStore { epochs.store }
-    private var database: String { epochs.keychain.folder + "/keychain.db" }
+    private var database: String { epochs.folder + "/keychain.db" }
 
     init() throws {
-        try store.keychain.setPasscode(EpochStore.passcode("the passcode"))
+        try store.keychain.setPasscode(TestKeychain.passcode("the passcode"))
         try epochs.addItems([.whenUnlocked, .afterFirstUnlock])
     }
 
@@ -75,21 +76,21 @@ import ValetKeychainModel
             #expect(failure?.code == fault.code)
             #expect(failure?.message.contains("its opened keys were removed") == true)
         }
-        #expect(try epochs.state() == .locked)
-        #expect(epochs.code { _ = try epochs.value("whenUnlocked") } == .locked)
+        #expect(try epochs.lockState() == .locked)
+        #expect(failure { _ = try epochs.value("whenUnlocked") } == .locked)
         #expect(try epochs.value("afterFirstUnlock") == "value of afterFirstUnlock")
     }
 
     @Test func `A full lock of a keychain with unreadable files takes all its keys away`() throws {
         store.close()
         try with(.mode) { #expect(fail(true)?.code == .insecureFiles) }
-        #expect(try epochs.state() == .beforeFirstUnlock)
+        #expect(try epochs.lockState() == .beforeFirstUnlock)
     }
 
     @Test func `Locking without any files uses what the process knows`() throws {
-        #expect(try epochs.state() == .unlocked)
+        #expect(try epochs.lockState() == .unlocked)
         try without(database) {
-            try without(epochs.keychain.folder + "/device") {
+            try without(epochs.folder + "/device") {
                 // Whether the files are in place is looked at ten times a second.
                 Thread.sleep(forTimeInterval: 0.15)
                 let failure = fail()
@@ -97,22 +98,22 @@ import ValetKeychainModel
                 #expect(failure?.message.contains("its opened keys were removed") == true)
             }
         }
-        #expect(try epochs.state() == .locked)
+        #expect(try epochs.lockState() == .locked)
     }
 
     @Test func `Locking a missing keychain is refused`() throws {
-        let none = ItemStore(KeychainLocation(folder: epochs.keychain.folder + "/none"))
+        let none = ItemStore(KeychainLocation(folder: epochs.folder + "/none"))
         let failure = #expect(throws: KeychainFailure.self) { try none.keychain.lock(all: true) }
         #expect(failure?.code == .itemNotFound)
         #expect(failure?.message.contains("were removed") == false)
-        #expect(try epochs.state() == .unlocked)
+        #expect(try epochs.lockState() == .unlocked)
     }
 
     /// Programs with keys of their own share no keys; they lock when the mark in the page changes.
     @Test(arguments: [false, true])
     func `Locking changes the mark even if no keys are shared`(_ all: Bool) throws {
         func marks() throws -> Data {
-            let file = URL(fileURLWithPath: epochs.keychain.folder + "/keychain.lock")
+            let file = URL(fileURLWithPath: epochs.folder + "/keychain.lock")
             return try Data(contentsOf: file)[(all ? 16 : 32)..<48]
         }
         try store.keychain.lock(all: true)

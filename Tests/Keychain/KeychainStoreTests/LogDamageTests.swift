@@ -5,6 +5,7 @@ import Testing
 import ValetDatabase
 import ValetKeychainModel
 import ValetSystem
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
@@ -16,8 +17,8 @@ import ValetSystem
     /// Where in a frame: page number, length of the database, salts, sums, the page.
     private static let places = [3, 7, 8, 15, 16, 23, 24, 2_000, frameByteCount - 1]
 
-    private let keychain = TestStore()
-    private let folder = TestStore.newFolder()
+    private let keychain = TestKeychain()
+    private let folder = TestKeychain.newFolder()
     private let store: ItemStore
     private var log: URL { URL(fileURLWithPath: folder + "/keychain.db-wal") }
 

@@ -2,12 +2,13 @@
 
 import Testing
 import ValetKeychainModel
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 @Suite struct `Lookup attributes` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
 
     private static func value(_ values: [String: String]) -> AttributeValue {
         LookupAttributes(values)?.attributeValue ?? .bytes([])

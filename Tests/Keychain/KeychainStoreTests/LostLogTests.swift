@@ -4,6 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 import ValetKeychainModel
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
@@ -16,7 +17,7 @@ import ValetKeychainModel
 
     static let files = [["-shm"], ["-wal"], ["-shm", "-wal"]]
 
-    private let keychain = TestStore()
+    private let keychain = TestKeychain()
 
     private func path(_ suffix: String) -> String { keychain.folder + "/keychain.db" + suffix }
 
@@ -130,7 +131,7 @@ import ValetKeychainModel
     @Test func `A key change opens a removed log anew`() throws {
         try set("first")
         try lose(["-shm"], .removed)
-        try keychain.store.keychain.setPasscode(EpochStore.passcode("one"))
+        try keychain.store.keychain.setPasscode(TestKeychain.passcode("one"))
         keychain.reopen()
         #expect(try keychain.store.keychain.status().state == .unlocked)
         #expect(try exists("first"))

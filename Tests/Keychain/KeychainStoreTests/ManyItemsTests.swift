@@ -6,6 +6,7 @@ import Testing
 import ValetDatabase
 import ValetKeychainModel
 import ValetSystem
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
@@ -14,8 +15,8 @@ import ValetSystem
 @Suite struct `Deleting many items` {
     static let count = 1600
 
-    let epochs = EpochStore()
-    private var keychain: TestStore { epochs.keychain }
+    let epochs = TestKeychain()
+    private var keychain: TestKeychain { epochs }
 
     private func fill(
         _ count: Int = Self.count, isSynchronizable: Bool = false,
@@ -90,7 +91,7 @@ import ValetSystem
     func `Deleting many items deletes nothing if a row has to be opened and is locked`(
         _ isFiltered: Bool
     ) throws {
-        try epochs.store.keychain.setPasscode(EpochStore.passcode("the passcode"))
+        try epochs.store.keychain.setPasscode(TestKeychain.passcode("the passcode"))
         try fill(isSynchronizable: !isFiltered)
         try epochs.store.keychain.lock(all: false)
         var query = query
@@ -100,7 +101,7 @@ import ValetSystem
     }
 
     @Test func `Deleting many items needs no key if nothing has to be opened`() throws {
-        try epochs.store.keychain.setPasscode(EpochStore.passcode("the passcode"))
+        try epochs.store.keychain.setPasscode(TestKeychain.passcode("the passcode"))
         try fill()
         try epochs.store.keychain.lock(all: false)
         var local = query
@@ -163,7 +164,7 @@ import ValetSystem
 }
 
 @Suite struct `A walk over many items` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
 
     private func all(_ query: ItemQuery) throws -> [StoredItem] {
         var walk = try keychain.store.walk(query, for: keychain.caller)

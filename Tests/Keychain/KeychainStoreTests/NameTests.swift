@@ -3,13 +3,14 @@
 import Testing
 import ValetKeychainModel
 import ValetSealing
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 /// The fast path, which must answer as a search does.
 @Suite struct `Reading by name` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
 
     private func service(
         _ service: String = "service", group: AccessGroup? = nil, isSynchronizable: Bool = false,

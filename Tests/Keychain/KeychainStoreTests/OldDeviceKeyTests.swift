@@ -6,19 +6,20 @@ import ValetDatabase
 import ValetKeychainModel
 import ValetSealing
 import ValetSystem
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 /// docs/FORMAT.md §4.4, step 5: what is erased beside the device key, and what never is.
 @Suite struct `A file with the name of a device key` {
-    let epochs = EpochStore()
+    let keychain = TestKeychain()
     let folder: String
     static let number = String(repeating: "a1", count: 16)
 
     init() throws {
-        folder = epochs.keychain.folder + "/device"
-        try epochs.add("a")
+        folder = keychain.folder + "/device"
+        try keychain.add("a")
     }
 
     private var names: [String] {
@@ -37,14 +38,14 @@ import ValetSystem
     }
 
     private func findings(_ name: String) -> [Finding] {
-        epochs.store.keychain.diagnose().filter { $0.path == folder + "/" + name }
+        keychain.store.keychain.diagnose().filter { $0.path == folder + "/" + name }
     }
 
     /// The device key of another keychain, and what that keychain is called.
     private static func foreignKey() throws -> (contents: Data, owner: String) {
-        let other = EpochStore()
+        let other = TestKeychain()
         try other.add("b")
-        let path = other.keychain.folder + "/device/device.key"
+        let path = other.folder + "/device/device.key"
         let contents = try #require(FileManager.default.contents(atPath: path))
         return (contents, try #require(try other.store.keychain.status().keychainID))
     }
@@ -52,7 +53,7 @@ import ValetSystem
     /// The epochs of this keychain, from 1 on, each with a device key.
     private func outdatedKey() throws -> Data {
         let old = try #require(contents("device.key"))
-        try epochs.store.keychain.rotateKeys(nil)
+        try keychain.store.keychain.rotateKeys(nil)
         return old
     }
 
@@ -64,9 +65,9 @@ import ValetSystem
         plant("device.key.\(Self.number).new-12ab", old)
         plant("device.key.new-3c", old)
         #expect(findings("device.key.new-3c").first?.hint?.contains("valet rotate") == true)
-        try epochs.store.keychain.rotateKeys(nil)
+        try keychain.store.keychain.rotateKeys(nil)
         #expect(try names == ["device.key"])
-        #expect(try epochs.value("a") == "value of a")
+        #expect(try keychain.value("a") == "value of a")
     }
 
     @Test func `An old device key that was partly written or erased is erased`() throws {
@@ -75,7 +76,7 @@ import ValetSystem
         plant("device.key.\(Self.number).new-1", key.prefix(60))
         plant("device.key.\(Self.number).new-2", key.prefix(5))
         plant("device.key.\(Self.number).new-3", Data())
-        try epochs.store.keychain.rotateKeys(nil)
+        try keychain.store.keychain.rotateKeys(nil)
         #expect(try names == ["device.key"])
     }
 
@@ -87,7 +88,7 @@ import ValetSystem
             plant(name, old)
         }
         let before = try names
-        try epochs.store.keychain.rotateKeys(nil)
+        try keychain.store.keychain.rotateKeys(nil)
         #expect(try names == before)
         #expect(before.allSatisfy { $0 == "device.key" || contents($0) == old })
         let finding = try #require(findings("device.key.bak").first)
@@ -105,18 +106,18 @@ import ValetSystem
         let strangers = [Data("my notes".utf8), key.prefix(60), damaged, newer, key + key]
         for contents in strangers {
             plant(name, contents)
-            try epochs.store.keychain.rotateKeys(nil)
+            try keychain.store.keychain.rotateKeys(nil)
             #expect(self.contents(name) == contents)
             #expect(findings(name).first?.hint?.contains("move it away") == true)
-            #expect(try !epochs.store.keychain.status().isErasePending)
+            #expect(try !keychain.store.keychain.status().isErasePending)
         }
     }
 
     @Test func `The device key of another keychain in the same folder stays`() throws {
         let given = folder + "/given"
         plant("given", Data((0..<32).map { UInt8($0) }))
-        epochs.store.close()
-        let bound = try epochs.store.takingDeviceKey(from: given)
+        keychain.store.close()
+        let bound = try keychain.store.takingDeviceKey(from: given)
         defer { bound.close() }
         try bound.keychain.rotateKeys(nil, movingDeviceKeyTo: .keyFile)
         #expect(try names == ["given"])
@@ -131,29 +132,29 @@ import ValetSystem
         // Back among them, it leaves the place to its holder.
         try bound.keychain.rotateKeys(nil, movingDeviceKeyTo: .ownFile)
         #expect(contents("device.key") == key)
-        #expect(try bound.value(of: .exact("a"), for: epochs.caller) != nil)
+        #expect(try bound.value(of: .exact("a"), for: keychain.caller) != nil)
     }
 
     @Test func `An old device key stays if the recovery key replaced it`() throws {
-        let text = try epochs.store.keychain.createRecoveryKey(nil)
+        let text = try keychain.store.keychain.createRecoveryKey(nil)
         let (key, owner) = try Self.foreignKey()
         plant("device.key", key)
-        epochs.store.close()
-        try epochs.store.keychain.recover(with: text, settingPasscode: nil)
+        keychain.store.close()
+        try keychain.store.keychain.recover(with: text, settingPasscode: nil)
         for epoch in 2...4 as ClosedRange<UInt64> {
             #expect(contents("device.key") == key)
-            epochs.store.close()
-            #expect(try epochs.value("a") == "value of a")
-            let status = try epochs.store.keychain.status()
+            keychain.store.close()
+            #expect(try keychain.value("a") == "value of a")
+            let status = try keychain.store.keychain.status()
             #expect(status.epoch == epoch && !status.isErasePending)
             #expect(try names.count == 2)
-            let finding = try #require(epochs.store.keychain.strayDeviceKeys().first)
+            let finding = try #require(keychain.store.keychain.strayDeviceKeys().first)
             #expect(finding.message.contains(owner))
             #expect(finding.hint?.contains("rotate") == false)
-            try epochs.store.keychain.rotateKeys(nil)
+            try keychain.store.keychain.rotateKeys(nil)
         }
         try FileManager.default.removeItem(atPath: folder + "/device.key")
-        try epochs.store.keychain.rotateKeys(nil)
+        try keychain.store.keychain.rotateKeys(nil)
         #expect(try names == ["device.key"])
     }
 
@@ -166,9 +167,9 @@ import ValetSystem
     @Test(arguments: Sight.allCases)
     func `An old device key stays while the present one is invisible`(_ sight: Sight) throws {
         let old = try #require(contents("device.key"))
-        try epochs.rotateKeysBesideReader()
+        try keychain.rotateKeysBesideReader()
         // This process has the keys, and goes on with them.
-        #expect(try epochs.value("a") == "value of a")
+        #expect(try keychain.value("a") == "value of a")
         let own = try #require(try names.first { $0 != "device.key" })
         let new = try #require(contents(own))
         let seen: Data? =
@@ -185,41 +186,41 @@ import ValetSystem
             try FileManager.default.setAttributes(
                 [.posixPermissions: 0o644], ofItemAtPath: folder + "/" + own)
         }
-        #expect(epochs.code { try epochs.eraseFormerKeys() } == .incomplete)
+        #expect(failure { try keychain.eraseFormerKeys() } == .incomplete)
         #expect(contents("device.key") == old && contents(own) == seen)
-        let mark = epochs.keychain.folder + "/" + OldKeyErasure.markerName
+        let mark = keychain.folder + "/" + OldKeyErasure.markerName
         #expect(FileManager.default.fileExists(atPath: mark))
         #expect(
-            epochs.store.keychain.strayDeviceKeys().allSatisfy {
+            keychain.store.keychain.strayDeviceKeys().allSatisfy {
                 $0.hint?.contains("erase it") != true
             })
         plant(own, new)
-        try epochs.add("b")
-        epochs.store.close()
-        try epochs.add("c")
+        try keychain.add("b")
+        keychain.store.close()
+        try keychain.add("c")
         #expect(try names == ["device.key"] && contents("device.key") == new)
-        #expect(epochs.readable(of: ["a", "b", "c"]) == ["a", "b", "c"])
+        #expect(keychain.readable(of: ["a", "b", "c"]) == ["a", "b", "c"])
     }
 
     @Test func `A new device key replaces no other file`() throws {
         let old = try #require(contents("device.key"))
-        try epochs.rotateKeysBesideReader()
+        try keychain.rotateKeysBesideReader()
         let oldID = old[26..<42].map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
         try FileManager.default.createDirectory(
             atPath: folder + "/device.key." + oldID.joined(), withIntermediateDirectories: false)
-        try epochs.eraseFormerKeys()
+        try keychain.eraseFormerKeys()
         #expect(try names == ["device.key", "device.key." + oldID.joined()])
-        #expect(try !epochs.store.keychain.status().isErasePending)
-        epochs.store.close()
-        #expect(try epochs.value("a") == "value of a")
+        #expect(try !keychain.store.keychain.status().isErasePending)
+        keychain.store.close()
+        #expect(try keychain.value("a") == "value of a")
     }
 
     @Test func `An old device key is not called useless while the present one is damaged`() throws {
         var key = try #require(contents("device.key"))
         key[50] ^= 1
         plant("device.key", key)
-        epochs.store.close()
-        #expect(epochs.store.keychain.strayDeviceKeys().isEmpty)
+        keychain.store.close()
+        #expect(keychain.store.keychain.strayDeviceKeys().isEmpty)
         #expect(findings("device.key").allSatisfy { $0.hint?.contains("shred") != true })
     }
 }

@@ -5,12 +5,13 @@ import Testing
 import ValetDatabase
 import ValetKeychainModel
 import ValetSystem
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 @Suite struct `Opening a keychain` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
 
     init() throws {
         try keychain.add(.generic("a"), "v")
@@ -106,7 +107,7 @@ import ValetSystem
     }
 
     @Test func `Opening a keychain does not finish a creation under another key`() throws {
-        let stranger = TestStore()
+        let stranger = TestKeychain()
         try stranger.add(.generic("a"))
         stranger.store.close()
         let manager = FileManager.default
@@ -124,7 +125,7 @@ import ValetSystem
     @Test func `Opening a keychain refuses the device key of another one and changes nothing`()
         throws
     {
-        let stranger = TestStore()
+        let stranger = TestKeychain()
         try stranger.add(.generic("a"))
         try move("device/device.key", to: "away")
         let manager = FileManager.default
@@ -187,7 +188,7 @@ import ValetSystem
 
     @Test func `An opened keychain notices that another took its place`() throws {
         #expect(try keychain.value(.exact("a")) == "v")
-        let other = TestStore()
+        let other = TestKeychain()
         try other.add(.generic("a"), "other")
         other.store.close()
         keychain.reopen()

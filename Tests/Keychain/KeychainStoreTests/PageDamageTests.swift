@@ -6,6 +6,7 @@ import ValetDatabase
 import ValetKeychainModel
 import ValetSealing
 import ValetSystem
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
@@ -22,14 +23,14 @@ import ValetSystem
 
     private static let sample = Result { try makeSample() }
 
-    let keychain: TestStore
+    let keychain: TestKeychain
 
     init() throws {
-        keychain = try TestStore(copying: Self.sample.get())
+        keychain = try TestKeychain(copying: Self.sample.get())
     }
 
-    private static func makeSample() throws -> TestStore {
-        let keychain = TestStore()
+    private static func makeSample() throws -> TestKeychain {
+        let keychain = TestKeychain()
         for number in 0..<Self.serviceCount {
             try keychain.add(
                 .generic(

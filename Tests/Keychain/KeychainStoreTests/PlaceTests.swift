@@ -5,13 +5,14 @@ import Testing
 import ValetDatabase
 import ValetKeychainModel
 import ValetSealing
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 /// Table `place`: docs/FORMAT.md §5.1.
 @Suite struct `The places of items` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
 
     private var ids: [Int64] {
         get throws {
@@ -80,21 +81,21 @@ import ValetSealing
     }
 
     @Test func `A key change moves items to places of the new epoch`() throws {
-        let epochs = EpochStore()
+        let epochs = TestKeychain()
         try epochs.addItems([.whenUnlocked, .afterFirstUnlock])
-        let before = Set(try epochs.keychain.rows().map(\.place.service))
-        try epochs.store.keychain.setPasscode(EpochStore.passcode("the passcode"))
-        let after = Set(try epochs.keychain.rows().map(\.place.service))
+        let before = Set(try epochs.rows().map(\.place.service))
+        try epochs.store.keychain.setPasscode(TestKeychain.passcode("the passcode"))
+        let after = Set(try epochs.rows().map(\.place.service))
         #expect(before.isDisjoint(with: after) && after.count == before.count)
         #expect(
-            try epochs.keychain.number("SELECT count(*) FROM place") == Int64(after.count))
-        #expect(epochs.keychain.damage() == [])
+            try epochs.number("SELECT count(*) FROM place") == Int64(after.count))
+        #expect(epochs.damage() == [])
     }
 }
 
 /// What an attacker can do to places, or an accident.
 @Suite struct `A place that was changed` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
 
     init() throws {
         for service in ["one", "two"] {

@@ -6,19 +6,20 @@ import ValetKeychainModel
 import ValetKeys
 import ValetSealing
 import ValetSystem
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 /// docs/FORMAT.md §5.2: values that are sealed twice.
 @Suite struct `The seal of an item that needs a person` {
-    let epochs: EpochStore
+    let keychain: TestKeychain
     let item: StoredItem
 
     init() throws {
-        epochs = try EpochStore.withPasscode()
-        item = try epochs.add("1", EpochStore.accessControl(.devicePasscode))
-        try epochs.add("2", EpochStore.accessControl(.devicePasscode))
+        keychain = try TestKeychain.withPasscode()
+        item = try keychain.add("1", TestKeychain.accessControl(.devicePasscode))
+        try keychain.add("2", TestKeychain.accessControl(.devicePasscode))
     }
 
     static let splices: [(name: String, sql: StaticString)] = [
@@ -43,33 +44,33 @@ import ValetSystem
     /// spec/keys-and-states.md §8, case 8.
     @Test(arguments: splices.indices)
     func `A presence seal with parts of another one is damaged`(_ index: Int) throws {
-        try epochs.keychain.tamper(Self.splices[index].sql, item.parameter)
-        epochs.store.close()
-        let proof = try epochs.passcodeProof().adding(epochs.fingerProof())
-        #expect(epochs.read("1", proof) == .failed(.damaged), "\(Self.splices[index].name)")
+        try keychain.tamper(Self.splices[index].sql, item.parameter)
+        keychain.store.close()
+        let proof = try keychain.passcodeProof().adding(keychain.fingerProof())
+        #expect(keychain.read("1", proof) == .failed(.damaged), "\(Self.splices[index].name)")
         // Nobody is asked for what can be seen to be damaged; V is looked at last.
-        let unproved = epochs.read("1")
+        let unproved = keychain.read("1")
         #expect(unproved.isDemand || unproved == .failed(.damaged))
-        #expect(!epochs.keychain.damage().isEmpty)
+        #expect(!keychain.damage().isEmpty)
     }
 
     @Test func `A presence seal of an earlier value is damaged`() throws {
-        let old = try epochs.keychain.row(item)
-        try epochs.set(
-            EpochStore.item("1", EpochStore.accessControl(.devicePasscode)), "second")
-        try epochs.keychain.tamper(
+        let old = try keychain.row(item)
+        try keychain.set(
+            TestKeychain.item("1", TestKeychain.accessControl(.devicePasscode)), "second")
+        try keychain.tamper(
             "UPDATE item SET secret = ?2 WHERE number = ?1", item.parameter,
             .bytes(try #require(old.secret)))
-        epochs.store.close()
-        #expect(epochs.read("1", try epochs.passcodeProof()) == .failed(.damaged))
+        keychain.store.close()
+        #expect(keychain.read("1", try keychain.passcodeProof()) == .failed(.damaged))
     }
 
     /// What a process has that the user's keychain is open to, and nobody typed anything to.
     @Test func `A presence seal stays closed to the holder of every other key`() throws {
-        let person = try epochs.add("3", EpochStore.accessControl(.userPresence))
-        let finger = try epochs.fingerProof()
-        let (bound, gated) = (try epochs.keychain.row(item), try epochs.keychain.row(person))
-        _ = try epochs.store.tryOnRows("test") { snapshot in
+        let person = try keychain.add("3", TestKeychain.accessControl(.userPresence))
+        let finger = try keychain.fingerProof()
+        let (bound, gated) = (try keychain.row(item), try keychain.row(person))
+        _ = try keychain.store.tryOnRows("test") { snapshot in
             let state = snapshot.state
             #expect(state.epoch.isComplete)
             let cipher = try state.cipher(opening: bound.header)
@@ -88,45 +89,45 @@ import ValetSystem
     }
 
     @Test func `A presence seal refuses a proof of another keychain`() throws {
-        let other = try EpochStore.withPasscode()
-        try other.add("1", EpochStore.accessControl(.devicePasscode))
-        #expect(epochs.read("1", try other.passcodeProof()).isDemand)
+        let other = try TestKeychain.withPasscode()
+        try other.add("1", TestKeychain.accessControl(.devicePasscode))
+        #expect(keychain.read("1", try other.passcodeProof()).isDemand)
         #expect(other.read("1", try other.passcodeProof()) == .value("value of 1"))
     }
 
     /// docs/FORMAT.md §9: in steps of 32 bytes, 72 more than others.
     @Test func `A presence seal hides the size of its value as others do`() throws {
-        let accessControl = try EpochStore.accessControl(.devicePasscode)
+        let accessControl = try TestKeychain.accessControl(.devicePasscode)
         let sizes = try [0, 1, 31, 32, 1024, 1025].map { count in
-            let item = EpochStore.item("size \(count)", accessControl)
+            let item = TestKeychain.item("size \(count)", accessControl)
             let text = String(repeating: "x", count: count)
-            let stored = try epochs.add(item, text)
-            #expect(epochs.read("size \(count)", try epochs.passcodeProof()) == .value(text))
-            return try #require(epochs.keychain.row(stored).secret?.count)
+            let stored = try keychain.add(item, text)
+            #expect(keychain.read("size \(count)", try keychain.passcodeProof()) == .value(text))
+            return try #require(keychain.row(stored).secret?.count)
         }
         #expect(sizes == [120, 120, 120, 152, 1144, 2136])
     }
 
     /// spec/secitem.md §10.7, §9.2: the class first, then the person.
     @Test func `A presence seal needs its class key and the proof`() throws {
-        try epochs.add("ck", EpochStore.accessControl(.userPresence, as: .afterFirstUnlock))
-        let finger = try epochs.fingerProof()
-        try epochs.store.keychain.lock()
-        #expect(epochs.read("1", finger) == .failed(.locked))
-        #expect(epochs.read("ck").isDemand)
-        #expect(epochs.code { _ = try epochs.fingerProof() } == .locked)
-        let passcode = try epochs.passcodeProof()
-        #expect(try epochs.state() == .locked)
-        #expect(epochs.read("1", passcode) == .failed(.locked))
-        #expect(epochs.read("ck", passcode) == .value("value of ck"))
+        try keychain.add("ck", TestKeychain.accessControl(.userPresence, as: .afterFirstUnlock))
+        let finger = try keychain.fingerProof()
+        try keychain.store.keychain.lock()
+        #expect(keychain.read("1", finger) == .failed(.locked))
+        #expect(keychain.read("ck").isDemand)
+        #expect(failure { _ = try keychain.fingerProof() } == .locked)
+        let passcode = try keychain.passcodeProof()
+        #expect(try keychain.lockState() == .locked)
+        #expect(keychain.read("1", passcode) == .failed(.locked))
+        #expect(keychain.read("ck", passcode) == .value("value of ck"))
         // A proof is one until its owner lets it go.
-        #expect(epochs.read("ck", finger) == .value("value of ck"))
+        #expect(keychain.read("ck", finger) == .value("value of ck"))
     }
 
     @Test func `A presence proof needs the right passcode`() throws {
-        #expect(epochs.code { _ = try epochs.passcodeProof("wrong") } == .authenticationFailed)
-        #expect(epochs.code { _ = try epochs.passcodeProof("") } == .invalidRequest)
-        let none = TestStore()
+        #expect(failure { _ = try keychain.passcodeProof("wrong") } == .authenticationFailed)
+        #expect(failure { _ = try keychain.passcodeProof("") } == .invalidRequest)
+        let none = TestKeychain()
         try none.add(.generic("a"))
         #expect(
             failure { _ = try none.store.presenceProof(fingerprint: [1]) } == .passcodeNotSet)

@@ -5,6 +5,7 @@ import Testing
 import ValetKeychainModel
 import ValetKeys
 import ValetSealing
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
@@ -12,9 +13,9 @@ import ValetSealing
 /// spec/secitem.md §10, as far as the store has to do with it.
 @Suite struct `An item that needs a person` {
     typealias Constraints = AccessControl.Constraints
-    let epochs: EpochStore
+    let epochs: TestKeychain
 
-    init() throws { epochs = try EpochStore.withPasscode() }
+    init() throws { epochs = try TestKeychain.withPasscode() }
 
     /// What opens an item, and what does not.
     struct Case: Sendable, CustomTestStringConvertible {
@@ -44,7 +45,7 @@ import ValetSealing
 
     @Test(arguments: cases)
     func `An item that needs the user opens for exactly what it requires`(_ one: Case) throws {
-        let accessControl = try EpochStore.accessControl(one.constraints, [1])
+        let accessControl = try TestKeychain.accessControl(one.constraints, [1])
         try epochs.add("a", accessControl)
         let (passcode, finger) = (try epochs.passcodeProof(), try epochs.fingerProof())
         let proofs = [nil, passcode, finger, passcode.adding(finger)]
@@ -57,7 +58,7 @@ import ValetSealing
     /// spec/secitem.md §10.4.
     @Test(arguments: [[], .attributes, .value, [.attributes, .value]] as [ItemParts])
     func `A proof is required for such an item whatever is requested`(_ parts: ItemParts) throws {
-        try epochs.add("a", EpochStore.accessControl(.devicePasscode))
+        try epochs.add("a", TestKeychain.accessControl(.devicePasscode))
         #expect(epochs.look("a", parts, PresenceAccess(.demanding)).isDemand)
         #expect(epochs.look("a", parts, PresenceAccess(.skipping)) == .failed(.itemNotFound))
         let proof = try epochs.passcodeProof()
@@ -70,11 +71,11 @@ import ValetSealing
     @Test func `An item that needs the user is stored, found, listed and deleted without a proof`()
         throws
     {
-        let accessControl = try EpochStore.accessControl(
+        let accessControl = try TestKeychain.accessControl(
             .devicePasscode, as: .whenPasscodeSetThisDeviceOnly)
         try epochs.add("a", accessControl)
-        try epochs.set(EpochStore.item("a", accessControl), "second")
-        try epochs.set(EpochStore.item("b", accessControl), "new")
+        try epochs.set(TestKeychain.item("a", accessControl), "second")
+        try epochs.set(TestKeychain.item("b", accessControl), "new")
         #expect(try epochs.store.contains(.exact("a"), for: epochs.caller))
         let listed = epochs.look("a", .attributes, PresenceAccess(.naming))
         #expect(listed == .value(nil))
@@ -83,11 +84,11 @@ import ValetSealing
         #expect(epochs.read("b", proof) == .value("new"))
         #expect(try epochs.delete(.exact("a")) == 1)
         #expect(epochs.read("a") == .failed(.itemNotFound))
-        #expect(epochs.keychain.damage() == [])
+        #expect(epochs.damage() == [])
     }
 
     @Test func `An item that needs the user is found by name as by a search`() throws {
-        try epochs.add("a", EpochStore.accessControl(.userPresence))
+        try epochs.add("a", TestKeychain.accessControl(.userPresence))
         let service = PasswordService(
             service: "service", accessGroup: nil, isSynchronizable: false,
             protectionClass: .whenUnlocked)
@@ -111,7 +112,7 @@ import ValetSealing
     }
 
     @Test func `Reading by name requires a sufficient proof from the user`() throws {
-        let both = try EpochStore.accessControl([.biometryAny, .devicePasscode])
+        let both = try TestKeychain.accessControl([.biometryAny, .devicePasscode])
         try epochs.add("a", both)
         let service = PasswordService(
             service: "service", accessGroup: nil, isSynchronizable: false,
@@ -132,15 +133,15 @@ import ValetSealing
             #expect(try read(nil) == nil)
             #expect(try read(enough) == Array("value of a".utf8))
         }
-        try epochs.set(EpochStore.item("a", both), "second")
+        try epochs.set(TestKeychain.item("a", both), "second")
         #expect(try read(passcode) == nil)
         #expect(try read(enough) == Array("second".utf8))
         try epochs.delete(.exact("a"))
-        #expect(epochs.code { _ = try read(enough) } == .itemNotFound)
+        #expect(failure { _ = try read(enough) } == .itemNotFound)
     }
 
     @Test func `An item overwritten without an access control keeps its own`() throws {
-        let accessControl = try EpochStore.accessControl(.devicePasscode)
+        let accessControl = try TestKeychain.accessControl(.devicePasscode)
         try epochs.add("a", accessControl)
         try epochs.set(.generic("a"), "second")
         #expect(epochs.read("a") == .demanded([accessControl]))
@@ -149,16 +150,16 @@ import ValetSealing
 
     @Test func `An item overwritten with an access control gets it`() throws {
         try epochs.set(.generic("a"), "first")
-        let accessControl = try EpochStore.accessControl(.devicePasscode)
-        try epochs.set(EpochStore.item("a", accessControl), "second")
+        let accessControl = try TestKeychain.accessControl(.devicePasscode)
+        try epochs.set(TestKeychain.item("a", accessControl), "second")
         #expect(epochs.read("a") == .demanded([accessControl]))
     }
 
     /// spec/secitem.md §3.7: the whole call goes through authentication once per access control.
     @Test func `A search requires the proofs of all its items, each once`() throws {
         let (one, two) = (
-            try EpochStore.accessControl(.devicePasscode),
-            try EpochStore.accessControl(.biometryAny)
+            try TestKeychain.accessControl(.devicePasscode),
+            try TestKeychain.accessControl(.biometryAny)
         )
         try epochs.add("plain")
         for (index, accessControl) in [one, two, one, two].enumerated() {
@@ -209,11 +210,11 @@ import ValetSealing
     func `An item that nobody could ever read is not added`(
         _ constraints: Constraints, _ code: KeychainFailure.Code
     ) throws {
-        let accessControl = try EpochStore.accessControl(constraints)
-        #expect(epochs.code { try epochs.add("a", accessControl) } == code)
+        let accessControl = try TestKeychain.accessControl(constraints)
+        #expect(failure { try epochs.add("a", accessControl) } == code)
         try epochs.add("b")
         #expect(
-            epochs.code {
+            failure {
                 var changes = ItemChanges()
                 changes.accessControl = accessControl
                 try epochs.update(.exact("b"), changes)
@@ -222,32 +223,32 @@ import ValetSealing
     }
 
     @Test func `An item that needs the user cannot be synchronizable`() throws {
-        var item = EpochStore.item("a", try EpochStore.accessControl(.devicePasscode))
+        var item = TestKeychain.item("a", try TestKeychain.accessControl(.devicePasscode))
         item.isSynchronizable = true
-        #expect(epochs.code { try epochs.add(item) } == .invalidRequest)
-        try epochs.add("b", EpochStore.accessControl(.devicePasscode))
+        #expect(failure { try epochs.add(item) } == .invalidRequest)
+        try epochs.add("b", TestKeychain.accessControl(.devicePasscode))
         let changes = ItemChanges(isSynchronizable: true)
         let update = ItemUpdate(query: .exact("b"), changes: changes, value: nil)
         let access = PresenceAccess(.demanding, proof: try epochs.passcodeProof())
         #expect(
-            epochs.code { _ = try epochs.store.update(update, for: epochs.caller, access) }
+            failure { _ = try epochs.store.update(update, for: epochs.caller, access) }
                 == .invalidRequest)
     }
 
     /// spec/secitem.md §9.5, §10.6: -25291.
     @Test func `An item that needs the user requires a passcode`() throws {
-        let keychain = TestStore()
-        let accessControl = try EpochStore.accessControl(.userPresence)
+        let keychain = TestKeychain()
+        let accessControl = try TestKeychain.accessControl(.userPresence)
         #expect(
-            failure { try keychain.add(EpochStore.item("a", accessControl)) } == .passcodeNotSet)
-        try keychain.add(EpochStore.item("b", try EpochStore.accessControl([])))
+            failure { try keychain.add(TestKeychain.item("a", accessControl)) } == .passcodeNotSet)
+        try keychain.add(TestKeychain.item("b", try TestKeychain.accessControl([])))
         #expect(try keychain.value(.exact("b")) == "value")
     }
 
     @Test func `An item that needs the user does not leave in a backup`() throws {
-        try epochs.add("a", EpochStore.accessControl(.devicePasscode))
-        try epochs.add("b", EpochStore.accessControl([]))
-        let report = try epochs.keychain.backUp(to: BackupPath())
+        try epochs.add("a", TestKeychain.accessControl(.devicePasscode))
+        try epochs.add("b", TestKeychain.accessControl([]))
+        let report = try epochs.backUp(to: BackupPath())
         #expect(report.accessControlledCount == 1)
         #expect(report.itemCount == 1)
     }

@@ -2,12 +2,13 @@
 
 import Testing
 import ValetKeychainModel
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 @Suite struct `Replacing what a query finds` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
 
     private func replace(
         _ query: ItemQuery, _ item: NewItem, _ value: String
@@ -52,8 +53,8 @@ import ValetKeychainModel
 
     /// spec/secitem.md §9.3: a locked item can be deleted.
     @Test func `Replacing a locked item stores the new one if its class is open`() throws {
-        let epochs = EpochStore()
-        try epochs.store.keychain.setPasscode(EpochStore.passcode("word"))
+        let epochs = TestKeychain()
+        try epochs.store.keychain.setPasscode(TestKeychain.passcode("word"))
         for isSynchronizable in [false, true] {
             try epochs.add(.generic("a", isSynchronizable: isSynchronizable), "old")
         }
@@ -68,7 +69,7 @@ import ValetKeychainModel
         #expect(try epochs.value("a") == "new")
         // The tombstone of a synchronizable item would need its names.
         #expect(failure { try replace(.exact("a", .any), item) } == .locked)
-        #expect(epochs.keychain.damage() == [])
+        #expect(epochs.damage() == [])
     }
 
     @Test func `A failed replacement changes nothing`() throws {

@@ -3,13 +3,14 @@
 import Foundation
 import Testing
 import ValetKeychainModel
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 /// Two folders with a keychain each, of which one is at the path that a store has.
 @Suite struct `A keychain whose folder is replaced` {
-    private let parent = TestStore.newFolder()
+    private let parent = TestKeychain.newFolder()
     private let caller = Caller(applicationIdentifier: "app", accessGroups: ["one"])
     private let store: ItemStore
 
@@ -100,14 +101,14 @@ import ValetKeychainModel
         defer { remove() }
         try makeOther()
         try set("ours")
-        try store.keychain.setPasscode(EpochStore.passcode("one"))
+        try store.keychain.setPasscode(TestKeychain.passcode("one"))
         try rename("home", "gone")
         try rename("other", "home")
         // Their keychain has no passcode yet.
-        try store.keychain.setPasscode(EpochStore.passcode("two"))
+        try store.keychain.setPasscode(TestKeychain.passcode("two"))
         #expect(try accounts() == ["theirs"])
         try store.keychain.lock(all: true)
-        try store.keychain.unlock(EpochStore.passcode("two"))
+        try store.keychain.unlock(TestKeychain.passcode("two"))
         #expect(try accounts() == ["theirs"])
         try store.keychain.lock(all: true)
     }

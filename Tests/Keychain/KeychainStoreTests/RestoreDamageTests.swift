@@ -6,6 +6,7 @@ import Testing
 import ValetDatabase
 import ValetKeychainModel
 import ValetSystem
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
@@ -26,7 +27,7 @@ final class Counter: Sendable {
 
 @Suite struct `Restoring a damaged backup` {
     let file = BackupPath()
-    let keychain = TestStore()
+    let keychain = TestKeychain()
     let good: [UInt8]
     let seals: [[UInt8]]
 
@@ -34,7 +35,7 @@ final class Counter: Sendable {
     private static let chunkByteCount = 65_553
 
     init() throws {
-        let source = TestStore()
+        let source = TestKeychain()
         for number in 0..<5 {
             try source.add(.generic("\(number)"), String(repeating: "v", count: 30_000))
         }

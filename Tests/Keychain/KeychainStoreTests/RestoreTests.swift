@@ -3,6 +3,7 @@
 import Foundation
 import Testing
 import ValetKeychainModel
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
@@ -11,22 +12,22 @@ import ValetKeychainModel
     let file = BackupPath()
 
     @Test func `Restoring a backup brings everything into another keychain`() throws {
-        let old = try TestStore.withEverything()
+        let old = try TestKeychain.withEverything()
         try old.backUp(to: file)
-        let new = TestStore()
+        let new = TestKeychain()
         new.clock.advance(seconds: 1_000_000)
         let report = try new.restore(file, .skipExisting)
-        #expect(report == RestoreReport(addedCount: TestStore.migratableCount))
+        #expect(report == RestoreReport(addedCount: TestKeychain.migratableCount))
         let expected = try old.everything().filter(\.mayLeave)
-        #expect(expected.count == TestStore.migratableCount)
+        #expect(expected.count == TestKeychain.migratableCount)
         #expect(try new.everything() == expected)
         #expect(new.damage() == [])
     }
 
     @Test func `A restored item is found by every attribute`() throws {
-        let old = try TestStore.withEverything()
+        let old = try TestKeychain.withEverything()
         try old.backUp(to: file)
-        let new = TestStore()
+        let new = TestKeychain()
         try new.restore(file, .replace)
         #expect(try new.accounts(.generic([.label: .text("läbel")])) == ["decorated"])
         #expect(try new.value(named: "of class ak") == "value")
@@ -34,7 +35,7 @@ import ValetKeychainModel
     }
 
     @Test func `Restoring a backup brings items into groups of any owner`() throws {
-        let keychain = TestStore()
+        let keychain = TestKeychain()
         let other = Caller(applicationIdentifier: "other")
         _ = try keychain.store.add(Addition(.generic("theirs"), value: .text("v")), for: other)
         try keychain.backUp(to: file)
@@ -64,14 +65,14 @@ import ValetKeychainModel
         Case(policy: .skipExisting, backupIsLaterBy: 0, isReplaced: false),
     ])
     func `Restoring a backup treats existing items as requested`(_ sample: Case) throws {
-        let source = TestStore()
+        let source = TestKeychain()
         source.clock.advance(seconds: 100 + sample.backupIsLaterBy)
         try source.add(.generic("both", [.label: .text("l1")], as: .afterFirstUnlock), "backup")
         try source.add(.generic("new"))
         try source.backUp(to: file)
         let inBackup = try #require(try source.item(.exact("both")))
 
-        let keychain = TestStore()
+        let keychain = TestKeychain()
         keychain.clock.advance(seconds: 100)
         let there = try keychain.add(.generic("both", [.label: .text("l2")]), "keychain")
         try keychain.add(.generic("only here"), "stays")
@@ -96,10 +97,10 @@ import ValetKeychainModel
     }
 
     @Test func `Rehearsing a restore creates no keychain`() throws {
-        let source = TestStore()
+        let source = TestKeychain()
         try source.add(.generic("a"))
         try source.backUp(to: file)
-        let keychain = TestStore()
+        let keychain = TestKeychain()
         let report = try keychain.restore(file, .replace, isDryRun: true)
         #expect(report == RestoreReport(addedCount: 1))
         #expect(!FileManager.default.fileExists(atPath: keychain.folder))
@@ -109,7 +110,7 @@ import ValetKeychainModel
     func `Restoring a backup repairs damaged items and keeps them in quarantine`(
         _ policy: RestorePolicy
     ) throws {
-        let keychain = TestStore()
+        let keychain = TestKeychain()
         let item = try keychain.add(.generic("a"), "good")
         try keychain.backUp(to: file)
         try keychain.tamper(
@@ -125,7 +126,7 @@ import ValetKeychainModel
 
     @Test(arguments: RestorePolicy.allCases)
     func `Restoring a backup brings deleted items back`(_ policy: RestorePolicy) throws {
-        let keychain = TestStore()
+        let keychain = TestKeychain()
         try keychain.add(.generic("a", isSynchronizable: true), "v")
         try keychain.backUp(to: file)
         keychain.clock.advance(seconds: 10)
@@ -140,18 +141,18 @@ import ValetKeychainModel
     }
 
     @Test func `A restored item keeps its age if it is added and is new if it replaces`() throws {
-        let source = TestStore()
+        let source = TestKeychain()
         try source.add(.generic("a"))
         try source.backUp(to: file)
         let written = try #require(try source.rows().first).logicalTime
-        let later = TestStore()
+        let later = TestKeychain()
         later.clock.advance(seconds: 1000)
         try later.restore(file, .replace)
         #expect(try later.rows().map(\.logicalTime) == [written])
         try later.restore(file, .replace)
         #expect(try later.rows().map(\.logicalTime) == [later.store.now.logicalTime])
         // Also where the clock was ahead when the backup was made: later writes count on.
-        let earlier = TestStore()
+        let earlier = TestKeychain()
         earlier.clock.advance(seconds: -1000)
         try earlier.restore(file, .replace)
         #expect(try earlier.rows().map(\.logicalTime) == [written])
@@ -165,7 +166,7 @@ import ValetKeychainModel
 
     /// What was written while the clock was ten years ahead is older than what came after.
     @Test func `Restoring a backup keeps the latest item after a clock that was ahead`() throws {
-        let keychain = TestStore()
+        let keychain = TestKeychain()
         keychain.clock.advance(seconds: Self.tenYears)
         try keychain.set(.generic("a"), "in ten years")
         try keychain.backUp(to: file)
@@ -175,7 +176,7 @@ import ValetKeychainModel
         #expect(try keychain.value(.exact("a")) == "now")
 
         // The other way round: the backup has what came after.
-        let older = TestStore()
+        let older = TestKeychain()
         try older.restore(file, .replace)
         try keychain.backUp(to: file, replacing: true)
         #expect(try older.restore(file, .keepNewer) == RestoreReport(replacedCount: 1))
@@ -183,11 +184,11 @@ import ValetKeychainModel
     }
 
     @Test func `Restoring a backup of a wrong clock keeps the existing items`() throws {
-        let wrong = TestStore()
+        let wrong = TestKeychain()
         wrong.clock.advance(seconds: Self.tenYears)
         try wrong.set(.generic("a"), "of a clock that was ahead")
         try wrong.backUp(to: file)
-        let keychain = TestStore()
+        let keychain = TestKeychain()
         try keychain.set(.generic("a"), "here")
         #expect(try keychain.restore(file, .keepNewer) == RestoreReport(keptCount: 1))
         #expect(try keychain.value(.exact("a")) == "here")

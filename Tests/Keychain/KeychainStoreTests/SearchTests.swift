@@ -2,12 +2,13 @@
 
 import Testing
 import ValetKeychainModel
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 @Suite struct `Searching for items` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
 
     @Test func `A search finds exactly the items that have every attribute`() throws {
         try keychain.add(.generic("a", service: "s", [.label: .text("l"), .comment: .text("c")]))
@@ -101,7 +102,7 @@ import ValetKeychainModel
         [.syncViewHint: .text("hint"), .tokenID: .text("token")],
     ]
 
-    let keychain = TestStore()
+    let keychain = TestKeychain()
 
     @Test(arguments: variants)
     func `A search without a view hint or token finds an item that has one`(
@@ -173,7 +174,7 @@ import ValetKeychainModel
 
 /// A row of the same group that is damaged shows which rows a search comes upon.
 @Suite struct `The index of a search` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
 
     private static let more: ItemAttributes = [
         .label: .text("l"), .generic: .bytes([1]), .comment: .text("c"), .creator: .number(5),
@@ -211,7 +212,7 @@ import ValetKeychainModel
 
 /// spec/secitem.md §5.2.
 @Suite struct `Access groups` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
     let stranger = Caller(applicationIdentifier: "stranger")
 
     @Test func `An item is invisible to applications without its access group`() throws {
@@ -281,7 +282,7 @@ import ValetKeychainModel
 
 /// spec/secitem.md §8.
 @Suite struct `A persistent reference` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
 
     @Test func `A stored reference finds its item, synchronized or not`() throws {
         for isSynchronizable in [false, true] {

@@ -8,6 +8,7 @@ import ValetKeychainModel
 import ValetSealing
 import ValetSystem
 import ValetSystemSupport
+import ValetTestSupport
 import ValetTestValues
 
 @testable import ValetKeychainDatabase
@@ -15,7 +16,7 @@ import ValetTestValues
 
 /// docs/decisions/0059-shared-commits.md.
 @Suite struct `Writes that share a commit` {
-    private let keychain = TestStore()
+    private let keychain = TestKeychain()
 
     private func crowd() throws -> Crowd {
         try keychain.set(.generic("old"), "old")
@@ -190,9 +191,9 @@ import ValetTestValues
     }
 
     @Test func `A write after a lock does not share a commit with one before it`() throws {
-        let lockable = EpochStore()
+        let lockable = TestKeychain()
         let (store, caller) = (lockable.store, lockable.caller)
-        try store.keychain.setPasscode(EpochStore.passcode("the passcode"))
+        try store.keychain.setPasscode(TestKeychain.passcode("the passcode"))
         try store.set(Addition(.generic("old"), value: nil), for: caller)
         let crowd = try Crowd(store, caller)
         try crowd.lead { access in
@@ -202,7 +203,7 @@ import ValetTestValues
         try crowd.set("after")
         try crowd.go()
         #expect(crowd.codes == ["after": .locked])
-        try store.keychain.unlock(EpochStore.passcode("the passcode"))
+        try store.keychain.unlock(TestKeychain.passcode("the passcode"))
         #expect(try store.contains(.exact("before"), for: caller))
         #expect(try !store.contains(.exact("after"), for: caller))
     }

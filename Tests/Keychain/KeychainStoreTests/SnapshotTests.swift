@@ -3,12 +3,13 @@
 import Testing
 import ValetKeychainModel
 import ValetSealing
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 @Suite struct `What became of a service's items` {
-    private let keychain = TestStore()
+    private let keychain = TestKeychain()
     private let service = PasswordService(
         service: "service", accessGroup: nil, isSynchronizable: false,
         protectionClass: .whenUnlocked)
@@ -112,14 +113,14 @@ import ValetSealing
 }
 
 @Suite struct `What became of items under lock` {
-    private let keychain = EpochStore()
+    private let keychain = TestKeychain()
     private let service = PasswordService(
         service: "service", accessGroup: nil, isSynchronizable: false,
         protectionClass: .whenUnlocked)
     private let passcode: Passcode
 
     init() throws {
-        passcode = try EpochStore.passcode("correct")
+        passcode = try TestKeychain.passcode("correct")
         try keychain.add("a")
         try keychain.add("b")
         try keychain.store.keychain.setPasscode(passcode)
@@ -166,7 +167,7 @@ import ValetSealing
         var snapshot = try snapshot()
         try keychain.add("c")
         try keychain.store.keychain.lock(all: true)
-        #expect(keychain.code { _ = try changes(&snapshot) } == .locked)
+        #expect(failure { _ = try changes(&snapshot) } == .locked)
         try keychain.store.keychain.unlock(passcode)
         #expect(try changes(&snapshot) == [.stored(.text("c"))])
     }

@@ -2,6 +2,7 @@
 
 import Testing
 import ValetKeychainModel
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
@@ -136,7 +137,7 @@ struct Splice: Sendable, CustomTestStringConvertible {
 
 /// spec/keys-and-states.md §8, case 8.
 @Suite struct `A row that was put together from others` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
     let one: StoredItem
     let two: StoredItem
 

@@ -5,6 +5,7 @@ import Testing
 import ValetKeyTestSupport
 import ValetKeychainModel
 import ValetSealing
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
@@ -50,20 +51,20 @@ extension ItemStore {
 
 /// docs/SYNC.md §2.
 @Suite struct `The sync secrets of a keychain` {
-    private let epochs = EpochStore()
+    private let epochs = TestKeychain()
     private let secrets = Secrets.random()
     private let passcode: Passcode
     private let other: Passcode
     private var store: ItemStore { epochs.store }
 
     init() throws {
-        passcode = try EpochStore.passcode("the passcode")
-        other = try EpochStore.passcode("the other passcode")
+        passcode = try TestKeychain.passcode("the passcode")
+        other = try TestKeychain.passcode("the other passcode")
     }
 
     /// What a process sees that opens the files anew.
     private func secretsOfOtherProcess() throws -> Secrets {
-        let other = epochs.keychain.otherProcess()
+        let other = epochs.otherProcess()
         defer { other.close() }
         return try other.secrets()
     }
@@ -84,13 +85,13 @@ extension ItemStore {
     @Test func `Storing sync secrets creates a keychain`() throws {
         #expect(try !store.keychain.hasSyncSecrets())
         try store.set(secrets)
-        #expect(try epochs.state() == .noPasscode)
+        #expect(try epochs.lockState() == .noPasscode)
         #expect(try store.secrets() == secrets)
     }
 
     @Test func `A keychain has no sync secrets after their removal`() throws {
         #expect(
-            epochs.code { try store.keychain.removeSyncSecrets(passcode: nil) } == .itemNotFound)
+            failure { try store.keychain.removeSyncSecrets(passcode: nil) } == .itemNotFound)
         try store.set(secrets)
         try store.keychain.removeSyncSecrets(passcode: nil)
         #expect(try store.secrets() == .none && !store.keychain.hasSyncSecrets())
@@ -102,7 +103,7 @@ extension ItemStore {
         throws
     {
         try store.keychain.setPasscode(passcode)
-        try epochs.addItems(EpochStore.classes)
+        try epochs.addItems(TestKeychain.classes)
         try store.keychain.unlock(passcode, for: .seconds(3_600), autoLock: .seconds(1_800))
         try store.set(secrets, passcode)
         #expect(try store.secrets() == secrets)
@@ -110,7 +111,7 @@ extension ItemStore {
         let status = try store.keychain.status()
         #expect(status.state == .unlocked && status.autoLock == .seconds(1_800))
         #expect(try #require(status.remaining) <= .seconds(3_600))
-        let names = EpochStore.classes.map { "\($0)" }
+        let names = TestKeychain.classes.map { "\($0)" }
         #expect(epochs.readable(of: names) == Set(names))
     }
 
@@ -120,7 +121,7 @@ extension ItemStore {
         try store.keychain.setPasscode(passcode)
         try store.keychain.lock()
         try store.set(secrets, passcode)
-        #expect(try epochs.state() == .locked)
+        #expect(try epochs.lockState() == .locked)
         #expect(try store.secrets() == secrets.locked)
         #expect(try secretsOfOtherProcess() == secrets.locked)
         try store.keychain.unlock(passcode)
@@ -133,8 +134,8 @@ extension ItemStore {
         try store.keychain.setPasscode(passcode)
         try store.keychain.lock(all: true)
         try store.set(secrets, passcode)
-        #expect(try epochs.state() == .beforeFirstUnlock)
-        #expect(epochs.code { _ = try store.secrets() } == .locked)
+        #expect(try epochs.lockState() == .beforeFirstUnlock)
+        #expect(failure { _ = try store.secrets() } == .locked)
         #expect(try store.keychain.hasSyncSecrets())
         try store.keychain.unlock(passcode)
         #expect(try store.secrets() == secrets)
@@ -146,13 +147,13 @@ extension ItemStore {
         for refused in [nil, other] {
             let expected: KeychainFailure.Code =
                 refused == nil ? .interactionNotAllowed : .authenticationFailed
-            #expect(epochs.code { try store.set(.random(), refused) } == expected)
+            #expect(failure { try store.set(.random(), refused) } == expected)
             #expect(
-                epochs.code { try store.keychain.removeSyncSecrets(passcode: refused) }
+                failure { try store.keychain.removeSyncSecrets(passcode: refused) }
                     == expected)
         }
         #expect(try store.secrets() == secrets)
-        #expect(try epochs.state() == .unlocked)
+        #expect(try epochs.lockState() == .unlocked)
     }
 
     @Test func `Every key change keeps the sync secrets`() throws {
@@ -187,7 +188,7 @@ extension ItemStore {
     {
         try epochs.add("a")
         let text = try store.keychain.createRecoveryKey(nil)
-        let path = epochs.keychain.folder + "/device/device.key"
+        let path = epochs.folder + "/device/device.key"
         let key = try Data(contentsOf: URL(fileURLWithPath: path))
         try FileManager.default.removeItem(atPath: path)
         store.close()
@@ -212,8 +213,8 @@ extension ItemStore {
 
     @Test(arguments: [false, true])
     func `Binding a keychain to a TPM keeps its sync secrets`(_ hasPasscode: Bool) throws {
-        let bound = try BoundStore()
-        let passcode = hasPasscode ? try EpochStore.passcode("the passcode") : nil
+        let bound = try BoundKeychain()
+        let passcode = hasPasscode ? try TestKeychain.passcode("the passcode") : nil
         if let passcode { try bound.store.keychain.setPasscode(passcode) }
         try bound.store.set(secrets, passcode)
         try bound.bind(passcode)

@@ -5,13 +5,14 @@ import Synchronization
 import Testing
 import ValetKeychainModel
 import ValetSystem
+import ValetTestSupport
 import ValetTestValues
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 @Suite(.serialized) struct `Many threads` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
 
     /// Runs `body` on so many threads at once, and says what they threw.
     private func onThreads(

@@ -3,12 +3,13 @@
 import Testing
 import ValetKeychainModel
 import ValetSealing
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 @Suite struct `Moving items` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
 
     private func move(_ items: [NewItem], _ versions: [ItemVersion]) throws {
         let additions = items.map { Addition($0, value: .text("moved")) }
@@ -54,7 +55,7 @@ import ValetSealing
 }
 
 @Suite struct `Changing the class of items where they are` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
 
     private func change(
         _ items: [StoredItem], to protectionClass: ProtectionClass = .afterFirstUnlock,
@@ -133,9 +134,9 @@ import ValetSealing
 
 /// spec/secitem.md §10.
 @Suite struct `Changing the class of items that need a person` {
-    let epochs: EpochStore
+    let epochs: TestKeychain
 
-    init() throws { epochs = try EpochStore.withPasscode() }
+    init() throws { epochs = try TestKeychain.withPasscode() }
 
     /// The item, as a program sees it that asks nobody.
     private func version(_ account: String) throws -> ItemVersion {
@@ -154,7 +155,7 @@ import ValetSealing
     @Test func `Changing the class of an item that needs the user keeps the value that was opened`()
         throws
     {
-        try epochs.add("a", EpochStore.accessControl(.devicePasscode))
+        try epochs.add("a", TestKeychain.accessControl(.devicePasscode))
         try change("a", .generic("a", as: .afterFirstUnlock), "value of a")
         #expect(try epochs.value("a") == "value of a")
         let item = try #require(try epochs.items(.exact("a")).first)
@@ -162,17 +163,17 @@ import ValetSealing
     }
 
     @Test func `Changing the class of an item that needs the user requires its value`() throws {
-        try epochs.add("a", EpochStore.accessControl(.devicePasscode))
-        let code = epochs.code { try change("a", .generic("a", as: .afterFirstUnlock), nil) }
+        try epochs.add("a", TestKeychain.accessControl(.devicePasscode))
+        let code = failure { try change("a", .generic("a", as: .afterFirstUnlock), nil) }
         #expect(code == .interactionNotAllowed)
         #expect(epochs.read("a", try epochs.passcodeProof()) == .value("value of a"))
     }
 
     @Test func `Changing the class of a plain item to an access control guards it`() throws {
         try epochs.add("a")
-        let control = try EpochStore.accessControl(
+        let control = try TestKeychain.accessControl(
             .devicePasscode, as: .whenPasscodeSetThisDeviceOnly)
-        try change("a", EpochStore.item("a", control), nil)
+        try change("a", TestKeychain.item("a", control), nil)
         #expect(epochs.read("a") == .demanded([control]))
         #expect(epochs.read("a", try epochs.passcodeProof()) == .value("value of a"))
     }
@@ -185,11 +186,11 @@ import ValetSealing
         try epochs.store.keychain.lock(all: false)
         let change = ItemTransfer.Change(
             version, to: .generic("a", as: .afterFirstUnlock), value: nil)
-        let code = epochs.code {
+        let code = failure {
             try epochs.store.perform(ItemTransfer(changes: [change]), for: epochs.caller)
         }
         #expect(code == .locked)
-        try epochs.store.keychain.unlock(EpochStore.passcode(EpochStore.typed))
+        try epochs.store.keychain.unlock(TestKeychain.passcode(TestKeychain.passcode))
         #expect(try epochs.value("a") == "value of a")
     }
 }

@@ -2,13 +2,14 @@
 
 import Testing
 import ValetKeychainModel
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 /// spec/secitem.md §6.
 @Suite struct `Updating items` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
 
     @Test func `An update changes what is given and keeps the rest`() throws {
         let old = try keychain.add(.generic("a", [.label: .text("l")]), "v")
@@ -138,7 +139,7 @@ import ValetKeychainModel
 
 /// spec/secitem.md §2.5.
 @Suite struct `The dates of an item` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
 
     private func dates() throws -> (creation: Double, modification: Double) {
         let item = try #require(try keychain.item(.generic()))

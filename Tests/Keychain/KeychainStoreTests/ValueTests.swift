@@ -3,12 +3,13 @@
 import Testing
 import ValetKeychainModel
 import ValetSealing
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 @Suite struct `A value` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
 
     private static func pattern(_ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
@@ -87,7 +88,7 @@ import ValetSealing
 }
 
 @Suite struct `An attribute` {
-    let keychain = TestStore()
+    let keychain = TestKeychain()
 
     @Test(
         arguments: [.text(""), .text("é"), .bytes([]), .bytes([0, 0xff]), .number(-1)]

@@ -5,6 +5,7 @@ import ValetKeychainModel
 import ValetKeys
 import ValetSealing
 import ValetSystem
+import ValetTestSupport
 import ValetTestValues
 
 @testable import ValetKeychainDatabase

@@ -3,19 +3,20 @@
 import Synchronization
 import Testing
 import ValetKeychainModel
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 @Suite struct `Wrong passcodes` {
-    private func keychain() throws -> EpochStore {
-        let epochs = EpochStore()
-        try epochs.store.keychain.setPasscode(EpochStore.passcode("the passcode"))
-        return epochs
+    private func keychain() throws -> TestKeychain {
+        let keychain = TestKeychain()
+        try keychain.store.keychain.setPasscode(TestKeychain.passcode("the passcode"))
+        return keychain
     }
 
-    private func wrongCount(_ epochs: EpochStore) throws -> Int {
-        try epochs.store.tryOnKeys("test") { keys in
+    private func wrongCount(_ keychain: TestKeychain) throws -> Int {
+        try keychain.store.tryOnKeys("test") { keys in
             keys.keychain.wrongPasscodes.count.load(ordering: .relaxed)
         }
     }
@@ -24,8 +25,8 @@ import ValetKeychainModel
         throws
     {
         let (mine, other) = (try keychain(), try keychain())
-        let wrong = try EpochStore.passcode("another passcode")
-        let right = try EpochStore.passcode("the passcode")
+        let wrong = try TestKeychain.passcode("another passcode")
+        let right = try TestKeychain.passcode("the passcode")
         let calls: [() throws -> Void] = [
             { try mine.store.keychain.check(wrong) },
             { try mine.store.keychain.unlock(wrong) },
@@ -34,7 +35,7 @@ import ValetKeychainModel
             { try mine.store.keychain.removePasscode(wrong) },
         ]
         for (index, call) in calls.enumerated() {
-            #expect(mine.code(call) == .authenticationFailed)
+            #expect(failure(call) == .authenticationFailed)
             #expect(try wrongCount(mine) == index + 1)
         }
         #expect(try wrongCount(other) == 0)

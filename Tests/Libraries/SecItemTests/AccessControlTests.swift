@@ -285,7 +285,7 @@ import ValetTestSupport
         try calls.add("a", [.biometryAny, .devicePasscode])
         let store = calls.keychain.store
         let before = try store.presenceProof(fingerprint: [1])
-        try store.keychain.rotateKeys(Passcode(.text(LockableKeychain.passcode)))
+        try store.keychain.rotateKeys(Passcode(.text(TestKeychain.passcode)))
         let typing = TestPerson(.init(typesPasscode: true), remembering: before)
         #expect(calls.value("a", typing).status == errSecAuthFailed)
         let both = TestPerson(
@@ -310,7 +310,7 @@ import ValetTestSupport
 
     /// spec/secitem.md §9.5, §10.6.
     @Test func `A guarded item that needs a passcode is not added without one`() throws {
-        let keychain = LockableKeychain()
+        let keychain = TestKeychain()
         let service = keychain.session
         for protection in [
             kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly, kSecAttrAccessibleWhenUnlocked,

@@ -10,11 +10,11 @@ import ValetTestSupport
 
 /// spec/secitem.md §3.7: a list has what can be read, and one item is the first match.
 @Suite struct `Searching beside a damaged item` {
-    private let keychain = LockableKeychain()
+    private let keychain = TestKeychain()
     private var session: KeychainSession { keychain.session }
 
     init() throws {
-        for account in ["a", "b"] { try keychain.add(account, .whenUnlocked) }
+        for account in ["a", "b"] { try keychain.add(account, as: .whenUnlocked) }
         try keychain.damageFirstItem()
     }
 

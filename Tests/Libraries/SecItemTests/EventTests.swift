@@ -4,6 +4,7 @@ import Foundation
 import Testing
 import ValetKeychainModel
 import ValetKeychainStore
+import ValetTestSupport
 
 @testable import ValetKeychainServices
 @testable import ValetSecItem
@@ -14,10 +15,10 @@ private enum KeychainEvent: String, CaseIterable {
 
     func happen(to fixture: StateFixture) throws {
         let store = fixture.session.store
-        let new = try StateFixture.typed("the next passcode")
+        let new = try TestKeychain.passcode("the next passcode")
         switch self {
         case .unlock: try fixture.unlock()
-        case .unlockWrongly: try store.keychain.unlock(StateFixture.typed("another passcode"))
+        case .unlockWrongly: try store.keychain.unlock(TestKeychain.passcode("another passcode"))
         case .lock: try store.keychain.lock()
         case .lockAll: try store.keychain.lock(all: true)
         case .setPasscode: try store.keychain.setPasscode(new)

@@ -130,28 +130,28 @@ import ValetSecItem
 }
 
 /// spec/secitem.md §5.
-@Suite(.enabled(if: TestKeychain.isConfigured)) struct `Access groups` {
+@Suite(.enabled(if: ProcessKeychain.isConfigured)) struct `Access groups` {
     let service = TestService()
 
     @Test func `The default access group is the first of the application`() {
         service.add("a", "1")
         let group = service.attributes("a")?[kSecAttrAccessGroup] as? String
-        #expect(group == TestKeychain.defaultGroup)
+        #expect(group == ProcessKeychain.defaultGroup)
     }
 
     @Test func `Access groups keep equal keys apart`() {
         service.add("a", "default")
-        let shared: NSDictionary = [kSecAttrAccessGroup: TestKeychain.sharedGroup]
+        let shared: NSDictionary = [kSecAttrAccessGroup: ProcessKeychain.sharedGroup]
         #expect(service.add("a", "shared", shared) == errSecSuccess)
         #expect(service.value("a", shared) == "shared")
-        let first: NSDictionary = [kSecAttrAccessGroup: TestKeychain.defaultGroup]
+        let first: NSDictionary = [kSecAttrAccessGroup: ProcessKeychain.defaultGroup]
         #expect(service.value("a", first) == "default")
     }
 
     @Test func `All access groups are searched if none is named`() {
         service.add("a", "1")
-        service.add("b", "2", [kSecAttrAccessGroup: TestKeychain.sharedGroup])
-        service.add("c", "3", [kSecAttrAccessGroup: TestKeychain.applicationIdentifier])
+        service.add("b", "2", [kSecAttrAccessGroup: ProcessKeychain.sharedGroup])
+        service.add("c", "3", [kSecAttrAccessGroup: ProcessKeychain.applicationIdentifier])
         #expect(service.accounts() == ["a", "b", "c"])
     }
 
@@ -175,16 +175,16 @@ import ValetSecItem
 
     @Test func `The access group of an item can be changed`() {
         service.add("a", "1")
-        let shared: NSDictionary = [kSecAttrAccessGroup: TestKeychain.sharedGroup]
+        let shared: NSDictionary = [kSecAttrAccessGroup: ProcessKeychain.sharedGroup]
         #expect(SecItemUpdate(service.generic(), shared) == errSecSuccess)
         #expect(service.value("a", shared) == "1")
     }
 
     @Test func `An item does not move to an access group that has its key`() {
         service.add("a", "1")
-        let shared: NSDictionary = [kSecAttrAccessGroup: TestKeychain.sharedGroup]
+        let shared: NSDictionary = [kSecAttrAccessGroup: ProcessKeychain.sharedGroup]
         service.add("a", "2", shared)
-        let first: NSDictionary = [kSecAttrAccessGroup: TestKeychain.defaultGroup]
+        let first: NSDictionary = [kSecAttrAccessGroup: ProcessKeychain.defaultGroup]
         #expect(SecItemUpdate(service.generic(first), shared) == errSecDuplicateItem)
         #expect(service.value("a", first) == "1")
     }

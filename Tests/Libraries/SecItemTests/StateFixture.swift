@@ -5,51 +5,37 @@ import ValetKeychainDatabase
 import ValetKeychainModel
 import ValetKeychainStore
 import ValetSealing
+import ValetTestSupport
 
 @testable import ValetKeychainServices
 @testable import ValetSecItem
 
 /// A keychain in one of the states, with the items of every operation.
 final class StateFixture: Sendable {
-    let folder: String
     let session: KeychainSession
+    private let keychain: TestKeychain
     private let references: [String: Data]
 
-    private static let passcode = "the passcode"
-
     init(_ state: TableState) throws {
-        folder =
-            FileManager.default.temporaryDirectory
-            .appendingPathComponent("valet-states-\(UUID().uuidString)").path
-        let store = ItemStore(
-            KeychainLocation(folder: folder), stretching: .lowest,
-            clock: { StateOperation.moment })
-        session = KeychainSession(
-            store, Caller(applicationIdentifier: "states", accessGroups: [AccessGroup("states")]))
+        keychain = TestKeychain(application: "states", groups: ["states"])
+        keychain.clock.nanoseconds = StateOperation.moment
+        session = keychain.session
         var references: [String: Data] = [:]
         if state != .absent {
             let hasPasscode = [.beforeFirstUnlock, .unlocked, .locked].contains(state)
-            if hasPasscode { try store.keychain.setPasscode(Self.typed(Self.passcode)) }
+            if hasPasscode { try keychain.setPasscode() }
             references = try Self.fill(session, hasPasscode)
         }
         self.references = references
         try bring(to: state)
     }
 
-    deinit {
-        try? session.store.keychain.lock(all: true)
-        session.store.close()
-        try? FileManager.default.removeItem(atPath: folder)
-    }
-
-    static func typed(_ text: String) throws -> Passcode {
-        try Passcode(SecretBytes(copying: Array(text.utf8).span))
-    }
-
     /// The passcode of the states that have one.
-    var typedPasscode: Passcode { get throws { try Self.typed(Self.passcode) } }
+    var typedPasscode: Passcode {
+        get throws { try TestKeychain.passcode(TestKeychain.passcode) }
+    }
 
-    func unlock() throws { try session.store.keychain.unlock(typedPasscode) }
+    func unlock() throws { try keychain.unlock() }
 
     private func bring(to state: TableState) throws {
         switch state {
@@ -61,7 +47,7 @@ final class StateFixture: Sendable {
         }
     }
 
-    private var deviceKey: String { folder + "/device/device.key" }
+    private var deviceKey: String { keychain.folder + "/device/device.key" }
 
     func removeDeviceKey() throws {
         session.store.close()

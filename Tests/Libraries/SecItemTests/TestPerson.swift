@@ -106,7 +106,7 @@ final class TestPerson: Authenticator, AuthenticationContext {
             if let known {
                 typed = known
             } else {
-                typed = try store.presenceProof(passcode: .text(LockableKeychain.passcode))
+                typed = try store.presenceProof(passcode: .text(TestKeychain.passcode))
             }
             state.withLock { $0.typed = typed }
             proof = typed
@@ -125,16 +125,16 @@ final class TestPerson: Authenticator, AuthenticationContext {
 
 /// The four calls in a keychain of their own.
 struct GuardedCalls {
-    let keychain: LockableKeychain
+    let keychain: TestKeychain
     let service: KeychainSession
 
     init() throws {
-        let keychain = LockableKeychain()
+        let keychain = TestKeychain()
         try keychain.setPasscode()
         self.init(keychain)
     }
 
-    init(_ keychain: LockableKeychain) {
+    init(_ keychain: TestKeychain) {
         self.keychain = keychain
         service = keychain.session
     }

@@ -6,7 +6,7 @@ import ValetSecItem
 import ValetTestSupport
 
 /// The keychain of this process: a temporary one, with an identity that has two groups.
-enum TestKeychain {
+enum ProcessKeychain {
     static let defaultGroup = TestProcess.defaultGroup
     static let sharedGroup = TestProcess.sharedGroup
     static let applicationIdentifier = TestProcess.applicationIdentifier
@@ -20,7 +20,7 @@ struct TestService {
     let name = UUID().uuidString
 
     init() {
-        _ = TestKeychain.isConfigured
+        _ = ProcessKeychain.isConfigured
     }
 
     /// A dictionary of generic passwords of this service.

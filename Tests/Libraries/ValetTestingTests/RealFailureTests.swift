@@ -9,38 +9,22 @@ internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetKeychainStore
 internal import ValetSealing
+internal import ValetTestSupport
 internal import ValetTesting
 
 /// A keychain that is brought into the state itself, to compare with.
-private final class RealKeychain: Sendable {
-    let folder = FileManager.default.temporaryDirectory
-        .appending(path: "valet-real-\(UUID().uuidString)").path
-    let session: KeychainSession
-
-    init() {
-        session = KeychainSession(
-            ItemStore(KeychainLocation(folder: folder), stretching: .lowest),
-            Caller(applicationIdentifier: "ValetTesting"))
+extension TestKeychain {
+    fileprivate static func real() -> TestKeychain {
+        TestKeychain(application: "ValetTesting", groups: [])
     }
 
-    deinit {
-        // None to lock, where a test made none.
-        try? session.store.keychain.lock(all: true)
-        session.store.close()
-        try? FileManager.default.removeItem(atPath: folder)
-    }
-
-    func bring(to state: FailureState) throws {
-        let store = session.store
-        if state != .keyUnavailable {
-            let passcode = SecretBytes(copying: Array("passcode".utf8).span)
-            try store.keychain.setPasscode(Passcode(passcode))
-        }
+    fileprivate func bring(to state: FailureState) throws {
+        if state != .keyUnavailable { try setPasscode() }
         switch state {
         case .locked: try store.keychain.lock()
         case .beforeFirstUnlock: try store.keychain.lock(all: true)
         case .keyUnavailable:
-            let other = RealKeychain()
+            let other = TestKeychain.real()
             SessionOverride.with(other.session) { _ = Door.secItem.set("key") }
             store.close()
             let path = "/device/device.key"
@@ -133,7 +117,7 @@ private struct Situation: Equatable {
     func `A scripted failure and a real one report the same state`(_ state: FailureState)
         async throws
     {
-        let real = RealKeychain()
+        let real = TestKeychain.real()
         SessionOverride.with(real.session) { fill() }
         try real.bring(to: state)
         let wanted = await SessionOverride.with(real.session) { await Situation() }
@@ -146,7 +130,7 @@ private struct Situation: Equatable {
 
     @Test(arguments: FailureState.allCases)
     func `A scripted failure and a real one answer calls alike`(_ state: FailureState) throws {
-        let real = RealKeychain()
+        let real = TestKeychain.real()
         SessionOverride.with(real.session) { fill() }
         try real.bring(to: state)
         let wanted = SessionOverride.with(real.session) { answers() }

@@ -8,7 +8,7 @@ internal import ValetTestSupport
 @testable internal import Valet
 
 @Suite struct `A valet with a damaged item` {
-    private let keychain = LockableKeychain()
+    private let keychain = TestKeychain()
     private let valet: Valet
     private let other: Valet
 

@@ -37,9 +37,9 @@ struct TestMessage {
 
 /// A keychain that syncs with others, whose messages the test passes on.
 final class TestDevice {
-    static let passcode = LockableKeychain.passcode
+    static let passcode = TestKeychain.passcode
 
-    let keychain = LockableKeychain()
+    let keychain = TestKeychain(clock: .ofSystem)
     private(set) var synced: SyncedKeychain
     let id = DeviceID(high: .random(in: 1 ... .max), low: 0)
     /// The messages of each scope that this device has sent.
@@ -55,7 +55,7 @@ final class TestDevice {
     /// - Parameter sendsItems: nil for a keychain that is in no circle yet.
     init(sendsItems: Bool? = true) throws {
         synced = SyncedKeychain(keychain.store)
-        try keychain.add("local", .afterFirstUnlock)
+        try keychain.add("local", as: .afterFirstUnlock)
         if let sendsItems { try join(sendsItems: sendsItems) }
     }
 

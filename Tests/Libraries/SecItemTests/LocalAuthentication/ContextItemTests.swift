@@ -243,7 +243,7 @@ private struct ContextCalls {
         var person = try Person()
         person.reader = FingerScript(Self.enrolled, [nil])
         let calls = try ContextCalls(person, flags)
-        let passcode = try Passcode(.text(LockableKeychain.passcode))
+        let passcode = try Passcode(.text(TestKeychain.passcode))
         if isRemoved {
             try person.keychain.store.keychain.removePasscode(passcode)
         } else {

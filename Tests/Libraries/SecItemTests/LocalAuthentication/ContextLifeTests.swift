@@ -47,7 +47,7 @@ import ValetTestValues
         let context = person.context
         #expect(person.outcome(.deviceOwnerAuthentication, context) == nil)
         try person.keychain.store.keychain.changePasscode(
-            Passcode(.text(LockableKeychain.passcode)),
+            Passcode(.text(TestKeychain.passcode)),
             to: Passcode(.text("another")))
         try person.pinentry.answer(["PIN another"])
         #expect(person.outcome(.deviceOwnerAuthentication, context) == nil)

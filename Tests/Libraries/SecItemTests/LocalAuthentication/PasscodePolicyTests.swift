@@ -101,7 +101,7 @@ import ValetTestValues
     @Test func `A context asks nobody if the application gives the passcode`() throws {
         let person = try Person()
         let context = person.context
-        #expect(context.setCredential(Data(LockableKeychain.passcode.utf8), type: .passcode))
+        #expect(context.setCredential(Data(TestKeychain.passcode.utf8), type: .passcode))
         #expect(
             context.isCredentialSet(.passcode) && !context.isCredentialSet(.applicationPassword))
         #expect(person.outcome(.deviceOwnerAuthentication, context) == nil)

@@ -165,7 +165,8 @@ private struct PasswordCalls {
         let calls = try PasswordCalls()
         #expect(try calls.add("b", calls.context("own")) == errSecSuccess)
         #expect(try calls.add("c", calls.context("own")) == errSecSuccess)
-        #expect(calls.all(calls.context("own")) == (errSecSuccess, ["value", "value", "value"]))
+        #expect(
+            calls.all(calls.context("own")) == (errSecSuccess, ["value", "value", "value of a"]))
         #expect(try calls.add("d", calls.context("other")) == errSecSuccess)
         #expect(calls.all(calls.context("own")) == (errSecAuthFailed, []))
         let skip: NSDictionary = [kSecUseAuthenticationUI: kSecUseAuthenticationUISkip]
@@ -366,7 +367,7 @@ private struct PasswordCalls {
         Thread.detachNewThread {
             person.pinentry.awaitQuestion()
             // Fails at its deadline where a transaction is open, or the lock is held.
-            try? person.keychain.add("written", .whenUnlocked)
+            try? person.keychain.add("written")
             context.invalidate()
         }
         let status =

@@ -16,7 +16,7 @@ import ValetUserPresence
 
 /// A keychain, and a person who answers by a script.
 struct Person {
-    let keychain: LockableKeychain
+    let keychain: TestKeychain
     let pinentry: ScriptedPinentry
     var reader: FingerScript?
     var timeLimit = Duration.seconds(60)
@@ -26,12 +26,12 @@ struct Person {
     init(_ answers: [String] = [knowing], hasPasscode: Bool = true) throws {
         pinentry = try ScriptedPinentry()
         try pinentry.answer(answers)
-        keychain = LockableKeychain()
-        try keychain.add("a", .whenUnlocked)
+        keychain = TestKeychain()
+        try keychain.add("a")
         if hasPasscode { try keychain.setPasscode() }
     }
 
-    static let knowing = "PIN \(LockableKeychain.passcode)"
+    static let knowing = "PIN \(TestKeychain.passcode)"
 
     var means: AuthenticationMeans {
         let environment = Environment(

@@ -4,37 +4,25 @@ import Foundation
 import ValetKeychainDatabase
 import ValetKeychainModel
 import ValetKeychainStore
+import ValetTestSupport
 
 @testable import ValetKeychainServices
 @testable import ValetSecItem
 
-/// A keychain in a folder of its own, for the calls of one rule; its keys go with it.
+/// A keychain for the calls of one rule.
 final class RuleKeychain {
     /// The groups of the application that calls, the first of them the default.
     static let groups = ["first", "second", "app"]
 
-    private let folder: String
-    private let store: ItemStore
+    private let keychain = TestKeychain(clock: .ofSystem)
     private var caller = RuleKeychain.groups
     private var kept: [String: Data] = [:]
     private var seen: [String: Date] = [:]
 
-    init() {
-        folder =
-            FileManager.default.temporaryDirectory
-            .appendingPathComponent("valet-rules-\(UUID().uuidString)").path
-        store = ItemStore(KeychainLocation(folder: folder), stretching: .lowest)
-    }
-
-    deinit {
-        store.close()
-        try? FileManager.default.removeItem(atPath: folder)
-    }
-
     /// The four calls, made by the application.
     var service: KeychainSession {
         KeychainSession(
-            store,
+            keychain.store,
             Caller(
                 applicationIdentifier: caller.last ?? "",
                 accessGroups: caller.map { AccessGroup($0) }))

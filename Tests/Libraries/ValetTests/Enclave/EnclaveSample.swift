@@ -10,6 +10,7 @@ internal import ValetKeychainStore
 internal import ValetSealing
 internal import ValetSecItem
 internal import ValetSystem
+internal import ValetTestSupport
 internal import ValetTestValues
 internal import ValetUserPresence
 
@@ -29,27 +30,21 @@ final class EnclaveSample {
         static let embedded: [Backend] = [.store, .secItem]
     }
 
-    static let knowing = "PIN correct"
+    static let knowing = "PIN \(TestKeychain.passcode)"
 
     let name = Identifier.named(UUID().uuidString)
     let pinentry: ScriptedPinentry
     let reader = FingerOnReader()
     let fake = FakeSecItem()
     let keychain: any KeychainBackend
-    private let folder: String
-    private let store: ItemStore
+    private let embedded = TestKeychain(groups: ["ABC.com.example"])
+    private var store: ItemStore { embedded.store }
 
     /// By default the user knows the passcode.
     init(_ backend: Backend, hasPasscode: Bool = true) throws {
         pinentry = try ScriptedPinentry()
         try pinentry.answer([Self.knowing])
-        folder =
-            FileManager.default.temporaryDirectory
-            .appendingPathComponent("valet-enclave-tests-\(UUID().uuidString)").path
-        store = ItemStore(KeychainLocation(folder: folder), stretching: .lowest)
-        let session = KeychainSession(
-            store,
-            Caller(applicationIdentifier: "app", accessGroups: [AccessGroup("ABC.com.example")]))
+        let session = embedded.session
         let functions = ServiceFunctions(service: session)
         switch backend {
         case .fake: keychain = SecItemKeychain(fake)
@@ -57,30 +52,20 @@ final class EnclaveSample {
         case .secItem: keychain = SecItemKeychain(functions)
         }
         if hasPasscode, backend != .fake {
-            let passcode = SecretBytes(copying: Array("correct".utf8).span)
-            try store.keychain.setPasscode(Passcode(passcode))
+            try embedded.setPasscode()
         }
-    }
-
-    deinit {
-        // None to lock, where a test made none.
-        try? store.keychain.lock(all: true)
-        store.close()
-        try? FileManager.default.removeItem(atPath: folder)
     }
 
     func lock() throws { try store.keychain.lock(all: false) }
 
     func unlock() throws {
-        let passcode = SecretBytes(copying: Array("correct".utf8).span)
-        try store.keychain.unlock(Passcode(passcode))
+        try embedded.unlock()
     }
 
     /// Takes the passcode away, and sets it again.
     func removePasscode() throws {
-        let passcode = { try Passcode(SecretBytes(copying: Array("correct".utf8).span)) }
-        try store.keychain.removePasscode(passcode())
-        try store.keychain.setPasscode(passcode())
+        try store.keychain.removePasscode(TestKeychain.passcode(TestKeychain.passcode))
+        try embedded.setPasscode()
     }
 
     /// What the person read, each time that they were asked.

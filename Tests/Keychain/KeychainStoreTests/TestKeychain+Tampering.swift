@@ -6,52 +6,13 @@ import ValetKeychainModel
 import ValetKeys
 import ValetSealing
 import ValetSystem
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 /// What an attacker without a key can do to the files.
-extension TestStore {
-    /// Runs `body` with a connection that knows of no rules.
-    func tamper<R>(_ body: (Connection) throws -> R) throws -> R {
-        let directory = try PrivateDirectory.open(folder, creating: false)
-        let connection = try Connection(
-            to: KeychainFile.database, in: directory, for: .readWrite,
-            deadline: Deadline(after: .seconds(5)))
-        let result = try body(connection)
-        try connection.close()
-        return result
-    }
-
-    /// Runs one statement with numbers and bytes as its parameters.
-    func tamper(_ sql: StaticString, _ parameters: Parameter...) throws {
-        try tamper { connection in
-            let run = try Statement(sql, on: connection).start()
-            for (index, parameter) in parameters.enumerated() {
-                switch parameter {
-                case .number(let number): try run.bind(number, at: Int32(index + 1))
-                case .bytes(let bytes): try run.bind(bytes, at: Int32(index + 1))
-                }
-            }
-            try run.finish()
-        }
-    }
-
-    enum Parameter: ExpressibleByIntegerLiteral {
-        case number(Int64)
-        case bytes([UInt8])
-
-        init(integerLiteral value: Int64) { self = .number(value) }
-    }
-
-    /// The first number that a statement gives.
-    func number(_ sql: StaticString) throws -> Int64 {
-        try tamper { connection in
-            let run = try Statement(sql, on: connection).start()
-            return try run.step() ? run.int64(0) : 0
-        }
-    }
-
+extension TestKeychain {
     /// The row of an item as it is stored.
     func row(_ item: StoredItem) throws -> SealedRow {
         try tamper { connection in
@@ -89,9 +50,9 @@ extension TestStore {
 }
 
 /// What a program can do that has the device key.
-extension TestStore {
+extension TestKeychain {
     /// The keys of every row.
-    func state() throws -> RowKeys {
+    func rowKeys() throws -> RowKeys {
         try tamper { connection in
             let header = try KeychainHeader.load(
                 from: RowConnection(connection), at: store.location)
@@ -136,5 +97,5 @@ extension StoredItem {
         Int64(bitPattern: reference.itemID.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
     }
 
-    var parameter: TestStore.Parameter { .number(number) }
+    var parameter: TestKeychain.Parameter { .number(number) }
 }

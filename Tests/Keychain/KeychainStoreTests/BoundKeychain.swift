@@ -9,13 +9,14 @@ import ValetKeychainModel
 import ValetKeys
 import ValetSystem
 import ValetTPM
+import ValetTestSupport
 import ValetTestValues
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
 /// A keychain with a TPM of its own, and something in between that counts what the TPM is asked.
-final class BoundStore {
+final class BoundKeychain {
     /// What becomes of the commands, by their numbers.
     final class Way: Sendable {
         private let rule = Mutex<@Sendable (Int) -> TPMProxy.Action>({ _ in .pass })
@@ -39,7 +40,7 @@ final class BoundStore {
     let swtpm: Swtpm
     let proxy: TPMProxy
     private let way = Way()
-    let epochs: EpochStore
+    let keychain: TestKeychain
 
     init(timeLimit: Duration = .seconds(20)) throws {
         folder = try TestFolder()
@@ -47,12 +48,12 @@ final class BoundStore {
         swtpm = try Swtpm(state)
         let way = way
         proxy = try TPMProxy(in: folder, before: swtpm.socket) { _, number in way.answer(number) }
-        epochs = EpochStore(tpm: TPMDevice(.socket(path: proxy.socket)), timeLimit: timeLimit)
+        keychain = TestKeychain(tpm: TPMDevice(.socket(path: proxy.socket)), timeLimit: timeLimit)
     }
 
     deinit { try? forget() }
 
-    var store: ItemStore { epochs.store }
+    var store: ItemStore { keychain.store }
 
     /// How many commands the TPM was given.
     var count: Int { proxy.seen.count }
@@ -95,7 +96,7 @@ final class BoundStore {
 
     /// The files of the device folder, without the sharing file of an unlocked keychain.
     var deviceKeys: [String] {
-        let path = epochs.keychain.folder + "/device"
+        let path = keychain.folder + "/device"
         return ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [])
             .filter { !$0.hasPrefix("sharing.") }.sorted()
     }

@@ -3,6 +3,7 @@
 import Testing
 import ValetKeychainModel
 import ValetSealing
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
@@ -20,7 +21,7 @@ enum Sealed: Equatable, CustomTestStringConvertible {
 }
 
 /// Items whose values are sealed under an application's password.
-extension EpochStore {
+extension TestKeychain {
     static let password = "own"
 
     /// Adds an item that has "value of …" under a password.
@@ -96,20 +97,20 @@ extension EpochStore {
 
     /// The box of an item, in a keychain without a passcode.
     func box(_ item: StoredItem) throws -> [UInt8] {
-        let row = try keychain.row(item)
-        let cipher = try keychain.state().cipher(opening: row.header)
+        let row = try row(item)
+        let cipher = try rowKeys().cipher(opening: row.header)
         let secret = try #require(row.secret)
         return try cipher.openValue(ValueParts(row), secret.span).array
     }
 
-    /// Puts other bytes into an item's box, as somebody can who has every key of the keychain.
+    /// Puts other bytes into an item's box, as somebody can who has every key of the
     func rewrite(_ item: StoredItem, box: [UInt8]) throws {
-        var row = try keychain.row(item)
-        let cipher = try keychain.state().cipher(opening: row.header)
+        var row = try row(item)
+        let cipher = try rowKeys().cipher(opening: row.header)
         let padded = Padding.padded(
             SecretValue.bytes(box), toMultipleOf: ItemCipher.valuePadding(box.count))
         row.secret = try padded.withBytes { try cipher.seal($0, of: row) }
-        try keychain.tamper(
+        try tamper(
             "UPDATE item SET secret = ?2 WHERE number = ?1", item.parameter,
             .bytes(try #require(row.secret)))
         store.close()

@@ -3,6 +3,7 @@
 import Testing
 import ValetKeychainModel
 import ValetSealing
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
@@ -20,16 +21,7 @@ enum Reading: Equatable, CustomTestStringConvertible {
 }
 
 /// Items that need a person, in a keychain with a passcode.
-extension EpochStore {
-    static let typed = "first passcode"
-
-    /// A keychain with a passcode.
-    static func withPasscode() throws -> EpochStore {
-        let epochs = EpochStore()
-        try epochs.store.keychain.setPasscode(passcode(typed))
-        return epochs
-    }
-
+extension TestKeychain {
     static func accessControl(
         _ constraints: AccessControl.Constraints, _ enrolment: [UInt8]? = nil,
         as protectionClass: ProtectionClass = .whenUnlocked
@@ -37,7 +29,7 @@ extension EpochStore {
         try AccessControl(protectionClass, constraints).bound(to: enrolment)
     }
 
-    func passcodeProof(_ text: String = typed) throws -> PresenceProof {
+    func passcodeProof(_ text: String = passcode) throws -> PresenceProof {
         try store.presenceProof(passcode: SecretBytes(copying: Array(text.utf8).span))
     }
 

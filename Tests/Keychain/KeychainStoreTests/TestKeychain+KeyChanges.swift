@@ -5,6 +5,7 @@ import ValetDatabase
 import ValetKeychainModel
 import ValetSealing
 import ValetSystem
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
@@ -43,7 +44,7 @@ func failing<R>(_ operation: String, _ body: () throws -> R) throws(KeychainFail
 }
 
 /// Key changes in single steps.
-extension EpochStore {
+extension TestKeychain {
     private static let operation = "test"
 
     /// Changes the keys while a reader keeps the former ones from being erased.
@@ -73,36 +74,6 @@ extension EpochStore {
         }
         try store.perform(ItemTransfer(additions: additions), for: caller)
     }
-
-    func items(_ query: ItemQuery, _ parts: ItemParts = [.attributes, .value]) throws
-        -> [StoredItem]
-    {
-        do throws(KeychainFailure) {
-            return try store.copy(query, parts, for: caller).items
-        } catch {
-            if error.code == .itemNotFound { return [] }
-            throw error
-        }
-    }
-
-    func accounts(_ query: ItemQuery) throws -> [String?] { try items(query).map(\.account) }
-
-    @discardableResult
-    func add(_ item: NewItem, _ value: String = "value") throws -> StoredItem {
-        try store.add(Addition(item, value: .text(value)), for: caller)
-    }
-
-    func set(_ item: NewItem, _ value: String) throws {
-        try store.set(Addition(item, value: .text(value)), for: caller)
-    }
-
-    @discardableResult
-    func update(_ query: ItemQuery, _ changes: ItemChanges, _ value: String? = nil) throws -> Int {
-        try store.update(query, changes, value: value.map(SecretValue.text), for: caller)
-    }
-
-    @discardableResult
-    func delete(_ query: ItemQuery) throws -> Int { try store.delete(query, for: caller) }
 
     /// The accounts of the service of the samples, as the typed call lists them.
     func listed(_ protectionClass: ProtectionClass = .whenUnlocked) throws -> [AttributeValue] {

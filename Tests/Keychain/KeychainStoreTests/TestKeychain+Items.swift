@@ -6,62 +6,10 @@ import ValetDatabase
 import ValetKeychainModel
 import ValetSealing
 import ValetSystem
+import ValetTestSupport
 
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
-
-/// A keychain in a temporary folder, which goes with the object.
-final class TestStore: Sendable {
-    let folder: String
-    let store: ItemStore
-    let clock = TestClock()
-    /// An application with two groups of its own.
-    let caller = Caller(applicationIdentifier: "app", accessGroups: ["one", "two"])
-
-    init() {
-        folder = Self.newFolder()
-        let clock = clock
-        store = ItemStore(KeychainLocation(folder: folder), clock: { clock.nanoseconds })
-    }
-
-    /// A copy of another keychain, which no program has open.
-    convenience init(copying other: TestStore) throws {
-        self.init()
-        try FileManager.default.copyItem(atPath: other.folder, toPath: folder)
-    }
-
-    deinit {
-        store.close()
-        try? FileManager.default.removeItem(atPath: folder)
-    }
-
-    /// The path of a folder that does not exist.
-    static func newFolder() -> String {
-        FileManager.default.temporaryDirectory
-            .appendingPathComponent("valet-store-tests-\(UUID().uuidString)").path
-    }
-
-    /// Has the next call open everything anew.
-    func reopen() { store.close() }
-
-    /// A second set of connections and keys for the same files, as another process has.
-    func otherProcess() -> ItemStore {
-        let clock = clock
-        return ItemStore(KeychainLocation(folder: folder + "/."), clock: { clock.nanoseconds })
-    }
-}
-
-/// A clock that stands still until it is set.
-final class TestClock: Sendable {
-    private let time = Mutex<Int64>(1_800_000_000_000_000_000)
-
-    var nanoseconds: Int64 {
-        get { time.withLock { $0 } }
-        set { time.withLock { $0 = newValue } }
-    }
-
-    func advance(seconds: Double) { nanoseconds += Int64(seconds * 1e9) }
-}
 
 extension AccessGroup: ExpressibleByStringLiteral {
     /// The group of that name.
@@ -69,9 +17,6 @@ extension AccessGroup: ExpressibleByStringLiteral {
 }
 
 extension SecretValue {
-    /// The value that the text is.
-    static func text(_ text: String) -> SecretValue { bytes(Array(text.utf8)) }
-
     static func bytes(_ bytes: [UInt8]) -> SecretValue { SecretValue(copying: bytes.span) }
 
     var array: [UInt8] { withBytes { bytes in [UInt8](copying: bytes) } }
@@ -130,7 +75,7 @@ extension ItemQuery {
     }
 }
 
-extension TestStore {
+extension TestKeychain {
     /// Adds an item.
     @discardableResult
     func add(_ item: NewItem, _ value: String? = "value") throws -> StoredItem {
@@ -186,6 +131,26 @@ extension TestStore {
 
     @discardableResult
     func delete(_ query: ItemQuery) throws -> Int { try store.delete(query, for: caller) }
+
+    static let classes = ProtectionClass.allCases
+    /// The classes whose items need an unlocked keychain.
+    static let lockable: Set<ProtectionClass> = [
+        .whenUnlocked, .whenUnlockedThisDeviceOnly, .whenPasscodeSetThisDeviceOnly,
+    ]
+
+    /// An item of each class that can be added, named after its class.
+    func addItems(_ classes: [ProtectionClass]) throws {
+        for protectionClass in classes {
+            try add("\(protectionClass)", as: protectionClass)
+        }
+    }
+
+    func value(_ account: String) throws -> String? { try value(.exact(account)) }
+
+    /// The accounts whose values can be read and are right.
+    func readable(of accounts: [String]) -> Set<String> {
+        Set(accounts.filter { (try? value($0)) == "value of \($0)" })
+    }
 }
 
 extension StoredItem {
