@@ -27,9 +27,14 @@ package enum ValetTool {
 
     static func main(_ body: (Context) -> ExitCode) -> Int32 {
         let terminal = Terminal.prepareProcess()
-        let code = body(Context(console: terminal))
+        let context = Context(console: terminal)
+        var code = body(context)
         // Moves the changes from the log into the database.
-        ItemStore.closeAll(atExit: true)
+        if let loss = ItemStore.closeAll(atExit: true).loss, code == .success {
+            let error = CLIError(loss)
+            context.console.report(error)
+            code = error.code
+        }
         if code == .brokenPipe { Terminal.endByBrokenPipe() }
         return code.rawValue
     }

@@ -152,16 +152,13 @@ extension Connection {
 
     /// Refuses a log that does not match its index.
     private func checkLog() throws(SystemError) {
-        guard (try? hasWholeLog()) == false else { return }
+        guard try !hasWholeLog() else { return }
         throw SystemError(
-            .corrupt, during: Self.matchingLog, path: path + "-wal",
+            .unmatchedLog, during: "match the log with its index", path: path + "-wal",
             hint: "the log was removed or replaced while programs used the keychain: use or end "
                 + "these programs, so that they save the last changes, or give those changes up "
                 + "with `valet doctor --discard-log`")
     }
-
-    /// The operation in errors about a log that does not match its index.
-    package static let matchingLog = "match the log with its index"
 
     private static func file(
         _ name: String, in directory: PrivateDirectory

@@ -85,6 +85,9 @@ extension SystemError.Code {
     package static let inputOutput = Self("inputOutput", "input or output failed")
     package static let outOfMemory = Self("outOfMemory", "out of memory")
     package static let corrupt = Self("corrupt", "the database is damaged")
+    /// The log of the database is not the one that its index describes.
+    package static let unmatchedLog = Self(
+        "unmatchedLog", "the log of the database does not match its index")
     /// The file is not a database, or its first page is lost.
     package static let notADatabase = Self("notADatabase", "not a database")
     /// A UNIQUE, CHECK, NOT NULL or type rule of the schema was violated.

@@ -135,6 +135,23 @@ import ValetTestSupport
         #expect(try value(location) == "v")
     }
 
+    @Test func `A database that is away, while its log has changes, is missing and not absent`()
+        throws
+    {
+        let location = try location([.path])
+        try folder.write(secret(), name(.path))
+        try add(location)
+        let files = ["keychain.db", "keychain.db-wal"].map { folder.path + "/home/" + $0 }
+        let log = try Data(contentsOf: URL(fileURLWithPath: files[1]))
+        try FileManager.default.moveItem(atPath: files[0], toPath: files[0] + ".away")
+        try folder.write([UInt8](repeating: 1, count: 40), "home/keychain.db-wal", mode: 0o600)
+        #expect(failure { _ = try value(location) } == .incomplete)
+        #expect(failure { try add(location) } == .incomplete)
+        try folder.write([UInt8](log), "home/keychain.db-wal", mode: 0o600)
+        try FileManager.default.moveItem(atPath: files[0] + ".away", toPath: files[0])
+        #expect(try value(location) == "v")
+    }
+
     @Test func `A device secret that is named has to exist`() throws {
         let location = try location([.path])
         #expect(failure { try add(location) } == .keyUnavailable)

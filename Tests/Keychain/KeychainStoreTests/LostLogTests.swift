@@ -4,6 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 import ValetKeychainModel
+import ValetSystem
 import ValetTestSupport
 
 @testable import ValetKeychainDatabase
@@ -72,6 +73,52 @@ import ValetTestSupport
         keychain.reopen()
         #expect(try exists("next"))
         #expect(try exists("second") == (files.count == 1))
+    }
+
+    @Test(arguments: files, Way.allCases)
+    func `Closing saves what only the open log has, or says that it is lost`(
+        _ files: [String], _ way: Way
+    ) throws {
+        try set("first")
+        try lose(files, way)
+        let closing = keychain.store.close()
+        #expect(closing.isClosed)
+        #expect((closing.loss == nil) == (files.count == 1))
+        // A copy of both files has the change, too, which nobody can know.
+        guard files.count == 1 || way != .copied else { return }
+        #expect(try exists("first") == (files.count == 1))
+    }
+
+    @Test func `A closing waits for the lock of writers to save what only its log has`() throws {
+        try set("first")
+        let other = keychain.otherProcess()
+        let lock = FileLock(
+            KeychainFile.lock, in: try PrivateDirectory.open(keychain.folder, creating: false))
+        let held = try lock.acquire(before: Deadline(after: .seconds(5)))
+        try lose(["-wal"], .removed)
+        let closing = Mutex<Closing?>(nil)
+        let store = keychain.store
+        let thread = Thread {
+            let result = store.close()
+            closing.withLock { $0 = result }
+        }
+        thread.start()
+        Thread.sleep(forTimeInterval: 0.2)
+        _ = consume held
+        while closing.withLock({ $0 == nil }) { Thread.sleep(forTimeInterval: 0.01) }
+        #expect(closing.withLock { $0?.loss } == nil)
+        #expect(try exists("first", in: other))
+        other.close()
+    }
+
+    @Test func `No lock of every keychain follows from a log that is missing for a moment`() throws {
+        try keychain.setPasscode()
+        try set("first")
+        try lose(["-wal"], .removed)
+        let stranger = ItemStore(KeychainLocation(folder: keychain.folder + "/."))
+        let failure = refusal { try stranger.keychain.lock(all: true, orEveryKeychain: true) }
+        #expect(failure?.message.contains("of all keychains") == false)
+        stranger.close()
     }
 
     @Test(arguments: [["-shm"], ["-wal"]], Way.allCases)

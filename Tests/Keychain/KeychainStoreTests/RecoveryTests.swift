@@ -29,6 +29,24 @@ import ValetTestSupport
         text = try keychain.store.keychain.createRecoveryKey(old)
     }
 
+    @Test func `A former recovery key opens nothing that is on the disk, or the call says so`() throws {
+        let keychain = TestKeychain()
+        try keychain.add("a")
+        _ = try keychain.store.keychain.createRecoveryKey(nil)
+        let former = try keychain.keybagBytes()
+        _ = try keychain.store.tryOnRows("test") { snapshot in
+            _ = try snapshot.store.sync.readMark()
+            var cause: KeychainFailure?
+            _ = try keychain.store.keychain.createRecoveryKey(nil, pendingErasure: { cause = $0 })
+            #expect(cause?.code == .timedOut)
+        }
+        #expect(try keychain.store.keychain.status().isErasePending)
+        #expect(try keychain.hasOnDisk(former))
+        try keychain.eraseFormerKeys()
+        #expect(try !keychain.hasOnDisk(former))
+        #expect(try !keychain.store.keychain.status().isErasePending)
+    }
+
     @Test func `A recovery of an open keychain leaves the former passcode nothing`() throws {
         let new = try TestKeychain.passcode("new passcode")
         try keychain.store.keychain.recover(with: text, settingPasscode: new)
@@ -142,5 +160,23 @@ import ValetTestSupport
                 == .authenticationFailed)
         #expect(try !keychain.store.keychain.status().hasRecoveryKey)
         #expect(try keychain.lockState() == .locked)
+    }
+}
+
+extension TestKeychain {
+    /// The sealed keybag: its last 32 bytes, the authentication code, are random.
+    fileprivate func keybagBytes() throws -> [UInt8] {
+        try tamper { connection in
+            let run = try Statement("SELECT bytes FROM keybag", on: connection).start()
+            #expect(try run.step())
+            return Array(run.blob(0).suffix(32))
+        }
+    }
+
+    fileprivate func hasOnDisk(_ bytes: [UInt8]) throws -> Bool {
+        try ["keychain.db", "keychain.db-wal"].contains { name in
+            let contents = try Data(contentsOf: URL(fileURLWithPath: folder + "/" + name))
+            return contents.range(of: Data(bytes)) != nil
+        }
     }
 }

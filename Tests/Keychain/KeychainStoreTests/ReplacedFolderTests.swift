@@ -49,6 +49,29 @@ import ValetTestSupport
         }.filter { $0.hasPrefix(path(name) + "/") || $0 == path(name) }
     }
 
+    /// Between two steps the folder is moved away, and perhaps another one takes its place.
+    @Test(arguments: [false, true])
+    func `A walk ends with an error when the folder is replaced between two steps`(
+        _ hasSuccessor: Bool
+    ) throws {
+        defer { remove() }
+        try makeOther()
+        let additions = (0..<1500).map {
+            Addition(.generic("a\($0)", service: "many"), value: .text("x"))
+        }
+        try store.set(additions, for: caller)
+        var walk = try store.walk(.generic(), for: caller)
+        _ = try store.next(of: &walk)
+        try rename("home", "gone")
+        if hasSuccessor { try rename("other", "home") }
+        // A read looks at the path ten times a second.
+        Thread.sleep(forTimeInterval: 0.15)
+        #expect(throws: KeychainFailure.self) { _ = try store.next(of: &walk) }
+        let isAtEnd = walk.isAtEnd
+        #expect(!isAtEnd)
+        if hasSuccessor { #expect(try accounts() == ["theirs"]) }
+    }
+
     @Test func `After its folder is replaced a keychain is written in the new one only`() throws {
         defer { remove() }
         try makeOther()

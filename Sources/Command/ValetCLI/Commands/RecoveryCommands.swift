@@ -63,6 +63,7 @@ enum RecoveryCreateCommand {
             of: store, for: "The keychain's passcode, to make a recovery key.")
         let text: SecretBytes
         var isReplacing = false
+        var pendingErasure: KeychainFailure?
         do {
             text = try store.keychain.createRecoveryKey(passcode) {
                 (known) throws(KeychainFailure) in
@@ -71,12 +72,16 @@ enum RecoveryCreateCommand {
                     throw otherKey
                 }
                 isReplacing = known != nil
+            } pendingErasure: {
+                pendingErasure = $0
             }
         } catch {
             throw CLIError(error)
         }
         context.warnOfLockedPrograms(store)
-        if isReplacing {
+        if isReplacing, let pendingErasure {
+            context.warnOfOldKeys(pendingErasure)
+        } else if isReplacing {
             context.console.note("valet: the earlier recovery key no longer opens the keychain")
         }
         try write(text, to: context.console)

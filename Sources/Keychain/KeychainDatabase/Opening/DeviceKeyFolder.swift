@@ -169,7 +169,7 @@ extension DeviceKeyFolder {
     /// The caller holds the writers' lock.
     /// - Parameter keybag: The keybag of the keychain.
     /// - Throws: ``KeychainFailure``: `incomplete` if the device key in use cannot be found:
-    ///   then nothing is erased.
+    ///   then nothing is erased; `inputOutput` for a key that cannot be erased: the others are.
     func tidy(_ keybag: LockedKeybag) throws(KeychainFailure) {
         // Files of these names are never erased, whatever they contain.
         var kept = [DeviceSecretSource.name(ofKey: keybag.deviceKeyID)]
@@ -178,12 +178,19 @@ extension DeviceKeyFolder {
     }
 
     private func eraseOutdated(but kept: [String]) throws(SystemError) {
+        var refusal: SystemError?
         for name in try names() where Self.isOurs(name) && !kept.contains(name) {
             switch try entry(name) {
-            case .outdated, .remnant: try erase(name)
+            case .outdated, .remnant:
+                do throws(SystemError) {
+                    try folder.overwriteAndRemove(name)
+                } catch {
+                    if error.code != .missing { refusal = error }
+                }
             case .inUse, .foreign, .strange, nil: continue
             }
         }
+        if let refusal { throw refusal }
     }
 
     /// - Returns: The name that the file of the device key has after the call.
@@ -232,18 +239,5 @@ extension DeviceKeyFolder {
     private func unusedName(of keyID: KeyID) throws(SystemError) -> String {
         let name = DeviceSecretSource.name(ofKey: keyID)
         return try folder.names().contains(name) ? PrivateDirectory.temporaryName(name) : name
-    }
-
-    private func erase(_ name: String) throws(SystemError) {
-        do {
-            try folder.overwriteAndRemove(name)
-        } catch {
-            switch error.code {
-            case .missing: return
-            // `valet doctor` reports files that cannot be written.
-            case .cannotOpen where error.isDenied: return
-            default: throw error
-            }
-        }
     }
 }

@@ -79,7 +79,10 @@ struct KeychainCreation {
         let found = try translating(Self.opening) { () throws(SystemError) in
             try directory.check(file: KeychainFile.database)
         }
-        guard let found else { return nil }
+        guard let found else {
+            try refuseLoneLog(directory)
+            return nil
+        }
         guard found.byteCount > 0 else {
             throw KeychainFailure(
                 .incomplete, during: Self.opening, message: "the keychain's database is empty",
@@ -91,6 +94,25 @@ struct KeychainCreation {
             ConnectionPool(
                 location.folder, directory, found,
                 lock ?? FileLock(KeychainFile.lock, in: directory)))
+    }
+
+    /// Refuses a folder whose database is away, perhaps only while the folder is copied: the log
+    /// may have its last changes, and belongs to no other database.
+    private func refuseLoneLog(_ directory: PrivateDirectory) throws(KeychainFailure) {
+        let name = KeychainFile.database + LogFiles.Part.log.rawValue
+        let hasChanges = try translating(Self.opening) { () throws(SystemError) in
+            guard let log = try directory.check(file: name), log.byteCount > 0 else { return false }
+            let limit = Connection.reservedLogByteCount
+            guard log.byteCount <= limit else { return true }
+            return try !directory.isBlank(name, byteCount: limit)
+        }
+        guard hasChanges else { return }
+        throw KeychainFailure(
+            .incomplete, during: Self.opening,
+            message: "the keychain's database is missing, and its log is there",
+            path: location.folder + "/" + KeychainFile.database,
+            hint: "put keychain.db back from a copy, or move the log keychain.db-wal away to "
+                + "start again")
     }
 
     /// The folder of a keychain that another process is creating right now; nil without a device

@@ -153,29 +153,33 @@ package struct KeychainPasscodes {
 
     /// Replaces the keybag of `header` by a changed one, which has the same class keys. Shared keys
     /// stay open. Other processes that keep keys for themselves have to unlock again: they cannot
-    /// tell whether somebody else has replaced the keybag.
+    /// tell whether somebody else has replaced the keybag. Erases the former keybag, which a former
+    /// recovery key opens.
     ///
     /// - Parameter change: Makes the new keybag from the current one, and from the encoded settings
     ///   that are stored with the new one.
-    /// - Returns: Whether the keybag was replaced; false if the keychain has changed since
-    ///   `header`.
+    /// - Returns: nil, with nothing changed, if the keychain has changed since `header`.
     /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong passcode, `timedOut`,
     ///   `diskFull`, `readOnly`. Then nothing has changed.
     package func replaceKeybag(
         of header: KeychainHeader, openedBy opener: borrowing Protector,
         _ change: (LockedKeybag, _ settings: [UInt8]) throws(KeychainFailure) -> LockedKeybag
-    ) throws(KeychainFailure) -> Bool {
+    ) throws(KeychainFailure) -> KeyChangeOutcome? {
         var settings = header.settings
         settings.stamp = .random(in: .min ... .max)
         let new = KeychainHeader(
             settings, try change(header.keybag, settings.authenticatedBytes), at: header.location)
         let opened = try new.unlock(with: opener)
+        let erasure = OldKeyErasure(keychain)
         let isReplaced = try replaceKeys(of: header) { (writer) throws(KeychainFailure) in
             try translating(writer.replaceKeybag(by: new), during: operation)
+            try translating(erasure.prepare(), during: operation)
             return (new, opened)
         }
-        if isReplaced { OldKeyErasure(keychain).eraseIfDue(deadline) }
-        return isReplaced
+        guard isReplaced else { return nil }
+        var outcome = KeyChangeOutcome()
+        outcome.pendingErasure = erasure.eraseAfterChange(deadline)
+        return outcome
     }
 
     // Counting rows, which needs no keys. In the column `flags`, 768 is the mask of the presence

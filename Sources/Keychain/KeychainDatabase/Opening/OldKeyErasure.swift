@@ -35,7 +35,10 @@ struct OldKeyErasure {
     /// - Throws: ``SystemError``: `diskFull`, `inputOutput`, `readOnly`.
     func prepare() throws(SystemError) {
         keychain.nextErasure = 0
-        guard try keychain.directory.check(file: Self.markerName) == nil else { return }
+        guard try keychain.directory.check(file: Self.markerName) == nil else {
+            // The process that made the file may have been killed before it was durable.
+            return try keychain.directory.sync()
+        }
         let nothing: [UInt8] = []
         try keychain.directory.createFile(Self.markerName, contents: nothing.span)
     }

@@ -15,16 +15,19 @@ package struct RowSnapshot: ~Copyable {
     package let store: RowConnection
     /// The keys of the rows that are read.
     package let keys: KeySet
+    /// The file that is read.
+    package let database: FileIdentity
     /// The commit that is read; nil if it is not known to be the last one.
     let commit: LogIndex.Header?
     private var transaction: ReadTransaction?
 
     fileprivate init(
-        _ store: RowConnection, _ keys: KeySet, _ commit: LogIndex.Header?,
-        _ transaction: consuming ReadTransaction
+        _ store: RowConnection, _ keys: KeySet, _ database: FileIdentity,
+        _ commit: LogIndex.Header?, _ transaction: consuming ReadTransaction
     ) {
         self.store = store
         self.keys = keys
+        self.database = database
         self.commit = commit
         self.transaction = .some(consume transaction)
     }
@@ -54,7 +57,8 @@ extension OpenKeychain {
             if let state = try believed(reader, &look, for: call.operation) {
                 try RequiredLevel.check(state.header, call.operation)
                 let commit = kept.keep(state, at: lastCommit)
-                var snapshot = RowSnapshot(reader, state, commit, transaction)
+                var snapshot = RowSnapshot(
+                    reader, state, pool.place.database, commit, transaction)
                 let result = try body(&snapshot)
                 snapshot.end()
                 // Other processes do not see a transaction in a replaced index, and may have

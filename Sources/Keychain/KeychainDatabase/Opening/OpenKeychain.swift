@@ -43,9 +43,12 @@ package final class OpenKeychain: Sendable {
     package func forRepair() -> OpenKeychain { OpenKeychain(location, pool.forRepair()) }
 
     /// Closes the connections; no call may be under way.
-    package func close() {
+    ///
+    /// - Returns: As ``ConnectionPool/close()``.
+    @discardableResult
+    package func close() -> SystemError? {
         kept.forgetAll()
-        pool.close()
+        return pool.close()
     }
 
     /// In a child of `fork`: closes what was inherited.

@@ -22,6 +22,9 @@ package struct StoreCall {
     package var isCreating = false
     /// How many bytes of values the call writes, if it may share its commit with other calls.
     package var byteCount: Int?
+    /// The only database that the call may use: the one that an earlier step of the same work has
+    /// used. nil for the one that is at the path.
+    package var database: FileIdentity?
     /// Whether a wrong setting of the process fails the call: false for a lock, which must work.
     package var checksSettings = true
 
@@ -106,11 +109,16 @@ package final class SharedKeychain: Sendable {
     ///
     /// - Parameter isAtExit: Whether the process ends now. Then files that need nothing but closing
     ///   are left to the kernel, and no call can use the closed ones again.
-    /// - Returns: Whether nothing is open any more, or only what the kernel closes as well. False
-    ///   while a call is using the files: it keeps them.
-    package func close(atExit isAtExit: Bool = false) -> Bool {
-        if isAtExit, isClosedByExit { return true }
-        return uses.whileUnused(forGood: isAtExit) { keychain.withLock { $0.take() }?.close() }
+    /// - Returns: Also closed if only what the kernel closes as well is open.
+    package func close(atExit isAtExit: Bool = false) -> Closing {
+        var closing = Closing()
+        if isAtExit, isClosedByExit { return closing }
+        closing.isClosed = uses.whileUnused(forGood: isAtExit) {
+            closing.loss = keychain.withLock { $0.take() }?.close().map {
+                KeychainFailure($0, during: "store the last changes")
+            }
+        }
+        return closing
     }
 
     /// In a child of `fork`: closes the connections that the parent had open.
@@ -201,10 +209,20 @@ package struct CallAttempts: ~Copyable {
     }
 
     /// The keychain for the next attempt; nil if it does not exist and the call does not create it.
+    ///
+    /// - Throws: ``KeychainFailure``: `timedOut` if the call is for another database than the one
+    ///   at the path.
     package mutating func next() throws(KeychainFailure) -> OpenKeychain? {
         current = nil
-        current = try slot.current(call)
-        return current
+        let found = try slot.current(call)
+        if let database = call.database {
+            guard let found, found.pool.place.database.isSameFile(as: database) else {
+                throw KeychainFailure(
+                    KeychainPlace.replacement(of: call.location.folder), during: call.operation)
+            }
+        }
+        current = found
+        return found
     }
 
     /// Returns if the call is to be made again after a failed attempt, and throws otherwise.
@@ -268,10 +286,14 @@ package final class KeychainRegistry: Sendable {
 
     /// Closes the files of every keychain that no call is using: ``SharedKeychain/close(atExit:)``.
     ///
-    /// - Returns: Whether no call was using any.
-    package static func closeAll(atExit isAtExit: Bool = false) -> Bool {
+    /// - Returns: Closed if no call was using any; the first loss.
+    package static func closeAll(atExit isAtExit: Bool = false) -> Closing {
         let slots = current.value.slots.withLock { $0.values.map(\.slot) }
-        return slots.reduce(true) { $1.close(atExit: isAtExit) && $0 }
+        return slots.reduce(into: Closing()) { all, slot in
+            let closing = slot.close(atExit: isAtExit)
+            all.isClosed = all.isClosed && closing.isClosed
+            all.loss = all.loss ?? closing.loss
+        }
     }
 
     private func lease(of folder: [UInt8]) -> SlotLease {

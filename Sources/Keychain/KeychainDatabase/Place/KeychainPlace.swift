@@ -23,9 +23,9 @@ internal import ValetSystem
 /// looked at, wherever they are moved while it runs.
 ///
 /// If only the log or its index is missing, other processes have them open as well.
-/// ``ConnectionPool/leave(_:)`` then saves what only the open files have: it checkpoints the log,
-/// and removes the index at the path, so that every process opens both anew. What cannot be saved
-/// is told as an error of the call.
+/// ``ConnectionPool/save(lost:_:)`` then saves what only the open files have: it checkpoints the
+/// log, and removes the index at the path, so that every process opens both anew. What cannot be
+/// saved is told as an error of the call, or of the process that ends.
 ///
 /// No process may read an index that another one is about to replace. So whoever makes a missing
 /// log or index holds the lock of writers: ``ConnectionPool`` takes it for such an opening.
@@ -131,7 +131,9 @@ final class KeychainPlace: Sendable {
     func forgetLog() -> Bool { log.withLockIfAvailable { $0 = nil } != nil }
 
     /// The error for a keychain that is no longer at its path.
-    var replacement: SystemError {
+    var replacement: SystemError { Self.replacement(of: path) }
+
+    static func replacement(of path: String) -> SystemError {
         SystemError(.replaced, during: "find the keychain", path: path, hint: "try again")
     }
 }
@@ -145,11 +147,17 @@ extension ConnectionPool {
     func leave(_ deadline: Deadline) throws(SystemError) {
         guard !directory.isReadOnly, try place.look() != .replaced else { return }
         let held = try lock.acquire(before: deadline)
-        guard case .lost(let part) = try place.look(underLock: true), let files = place.files
-        else { return }
-        let isSaved = try save(files, deadline)
+        if case .lost(let part) = try place.look(underLock: true) {
+            try save(lost: part, deadline)
+        }
         _ = consume held
-        guard !isSaved else { return }
+    }
+
+    /// Saves the changes that only the open files have. The caller holds the lock of writers.
+    ///
+    /// - Throws: ``SystemError``: `lostChanges`, `busy`.
+    func save(lost part: LogFiles.Part, _ deadline: Deadline) throws(SystemError) {
+        guard let files = place.files, try !save(files, deadline) else { return }
         throw SystemError(
             .lostChanges, during: "find the log", path: files.path(of: part),
             hint: "check the items that were changed last; only move or copy the whole folder")

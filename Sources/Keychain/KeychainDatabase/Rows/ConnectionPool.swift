@@ -160,28 +160,68 @@ package final class ConnectionPool: Sendable {
     /// Checkpoints the log and closes all connections; no call may be using them. Writes nothing
     /// to a keychain that was replaced. Leaves everything open where other code has closed
     /// descriptors.
-    package func close() {
-        let isOpen = writer.withLock { $0 != nil } || readers.withLock { !$0.isEmpty }
-        guard isOpen || place.files != nil else { return }
-        guard (try? directory.checkHandle()) != nil, !ClosedDescriptors.wereFound else { return }
-        // A checkpoint by a repair would give damaged pages of the log checksums that fit.
-        if !isForRepair, (try? place.look()) != .inPlace { try? leave(.immediately) }
-        let idle = readers.withLock { $0.take() }
-        if let held = try? lock.acquire(before: .immediately) {
-            let writer = writer.withLock { $0.take() }
-            if !isForRepair, (try? place.look(underLock: true)) == .inPlace,
-                let last = writer?.connection ?? (hasLongLog ? idle.first?.connection : nil)
-            {
-                last.deadline = .immediately
-                empty(last)
-            }
-            try? writer?.connection.close()
-            _ = consume held
+    ///
+    /// - Returns: Why changes that this process has committed may be lost; nil if they are not.
+    @discardableResult
+    package func close() -> SystemError? {
+        let hasWritten = writer.withLock { $0 != nil }
+        guard hasWritten || readers.withLock({ !$0.isEmpty }) || place.files != nil else {
+            return nil
         }
-        // Another process may hold the lock. Nothing is checkpointed then.
+        guard (try? directory.checkHandle()) != nil, !ClosedDescriptors.wereFound else {
+            return nil
+        }
+        // A checkpoint by a repair would give damaged pages of the log checksums that fit.
+        let loss = isForRepair || directory.isReadOnly ? nil : settle()
         try? writer.withLock { $0.take() }?.connection.close()
-        for reader in idle { try? reader.connection.close() }
+        for reader in readers.withLock({ $0.take() }) { try? reader.connection.close() }
         place.forgetLog()
+        return hasWritten ? loss : nil
+    }
+
+    /// How long a process that ends waits for the lock, to save what only its open log has.
+    private static let patience = Duration.seconds(5)
+
+    /// Checkpoints the log, or saves what only the open log has.
+    ///
+    /// A log that is in its place belongs to every process that has the keychain open. So if
+    /// another one holds the lock, that one takes care of it.
+    ///
+    /// - Returns: Why changes are lost. A look that fails finds no loss.
+    private func settle() -> SystemError? {
+        guard let finding = try? place.look(), finding != .replaced else { return nil }
+        let isInPlace = finding == .inPlace
+        let deadline = isInPlace ? Deadline.immediately : Deadline(after: Self.patience)
+        guard let held = try? lock.acquire(before: deadline) else {
+            return isInPlace ? nil : lock.busy()
+        }
+        let loss = saveLostChanges() ?? emptyLog()
+        try? writer.withLock { $0.take() }?.connection.close()
+        _ = consume held
+        return loss
+    }
+
+    /// - Returns: Why changes are lost.
+    private func saveLostChanges() -> SystemError? {
+        guard case .lost(let part)? = try? place.look(underLock: true) else { return nil }
+        do {
+            try save(lost: part, Deadline(after: Self.patience))
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// - Returns: Why changes are lost: the log was removed before it was empty.
+    private func emptyLog() -> SystemError? {
+        let last = writer.withLock { $0 }?.connection
+        let reader = hasLongLog ? readers.withLock { $0.first }?.connection : nil
+        guard let connection = last ?? reader, (try? place.look(underLock: true)) == .inPlace else {
+            return nil
+        }
+        connection.deadline = .immediately
+        empty(connection)
+        return saveLostChanges()
     }
 
     /// Checkpoints the log when the pool closes. If that fails, the next writer does it.

@@ -75,7 +75,7 @@ package struct LogDamage {
             try open(deadline).close()
             return false
         } catch {
-            guard error.operation == Connection.matchingLog else {
+            guard error.code == .unmatchedLog else {
                 throw KeychainFailure(error, during: Self.discarding)
             }
         }

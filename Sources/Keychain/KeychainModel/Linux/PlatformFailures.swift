@@ -13,6 +13,7 @@ extension KeychainFailure {
             path: error.path,
             hint: error.hint ?? error.hintOnDenial ?? error.code.usualHint)
         self.init(failure, systemError: error.systemError ?? 0)
+        if error.code == .unmatchedLog { causeName = error.code.name }
     }
 
     /// The hint if the rows are sound, and only their indexes are damaged.
@@ -70,7 +71,8 @@ extension SystemError.Code {
         case .readOnly: .readOnly
         case .inputOutput, .cannotOpen, .missing, .descriptorsClosed, .lostChanges: .inputOutput
         case .outOfMemory: .outOfMemory
-        case .corrupt, .notADatabase, .schemaMismatch, .tooLarge, .damagedIndex: .keychainDamaged
+        case .corrupt, .unmatchedLog, .notADatabase, .schemaMismatch, .tooLarge, .damagedIndex:
+            .keychainDamaged
         case .damagedColumn, .damagedSeal, .damagedContent: .damaged
         case .lockedRow: .locked
         case .needsPerson: .interactionNotAllowed

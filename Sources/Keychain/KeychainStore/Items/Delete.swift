@@ -197,7 +197,7 @@ struct MassDeletion {
         while !walk.isAtEnd {
             do {
                 let end = min(walk.numbers.count, walk.position + batch)
-                let outcome = try delete(walk.numbers[walk.position..<end])
+                let outcome = try delete(walk.numbers[walk.position..<end], in: walk.database)
                 count += outcome.count
                 walk.position = end
                 batch = Self.size(after: batch, outcome.time)
@@ -253,11 +253,11 @@ struct MassDeletion {
 
     /// - Returns: How many were deleted, and how long others could not write, in nanoseconds.
     private func delete(
-        _ numbers: ArraySlice<Int64>
+        _ numbers: ArraySlice<Int64>, in database: FileIdentity?
     ) throws(KeychainFailure) -> (count: Int, time: Int64) {
         let groups = try caller.groups(changing: query.accessGroup, during: ItemStore.deleting)
         var begin: Int64 = 0
-        let count = try store.writeRows(ItemStore.deleting) {
+        let count = try store.writeRows(ItemStore.deleting, in: database) {
             (rows) throws(KeychainFailure) in
             begin = Deadline(after: .zero).nanoseconds
             let items = ItemTransaction(rows, caller)

@@ -8,13 +8,16 @@ internal import ValetSystem
 ///
 /// No transaction is open between two steps, so a caller may take its time. The walk keeps eight
 /// bytes for each row. If an item changes during the walk, the walk sees it before or after the
-/// change. It may miss an item that is added.
+/// change. It may miss an item that is added. If the keychain's folder is replaced, the next step
+/// fails: the numbers of one keychain mean nothing in another.
 package struct ItemWalk: Sendable {
     let query: ItemQuery
     /// nil for the groups of every application.
     let groups: [AccessGroup]?
     /// The numbers of the rows that may match.
     var numbers: [Int64]
+    /// The database that has them; nil if there is no keychain.
+    let database: FileIdentity?
     var position = 0
 
     /// Whether the walk has seen every row.
@@ -43,28 +46,30 @@ extension ItemStore {
             changing
             ? try caller.groups(changing: query.accessGroup, during: Self.walking)
             : try caller.groups(searching: query.accessGroup, during: Self.walking)
-        let numbers = try readRows(Self.walking) { (snapshot) throws(KeychainFailure) in
-            do throws(SystemError) {
-                guard !query.namesOneItem else {
-                    return try snapshot.state.find(query, groups, snapshot.store).map(\.number)
-                }
-                return try snapshot.state.candidates(query, groups, snapshot.store)
-            } catch {
-                throw KeychainFailure(error, during: Self.walking)
+        let walk = try readRows(Self.walking) { (snapshot) throws(KeychainFailure) in
+            let numbers = try translating(Self.walking) { () throws(SystemError) in
+                query.namesOneItem
+                    ? try snapshot.state.find(query, groups, snapshot.store).map(\.number)
+                    : try snapshot.state.candidates(query, groups, snapshot.store)
             }
+            return ItemWalk(
+                query: query, groups: groups, numbers: numbers, database: snapshot.database)
         }
-        return ItemWalk(query: query, groups: groups, numbers: numbers ?? [])
+        return walk ?? ItemWalk(query: query, groups: groups, numbers: [], database: nil)
     }
 
     /// A walk over the items of every application, for programs that show a person the whole
     /// keychain. ``next(of:)`` takes the steps, and leaves out the keychain's own items.
     package func walkEverything() throws(KeychainFailure) -> ItemWalk {
-        let numbers = try readRows(Self.walking) { (snapshot) throws(KeychainFailure) in
-            try translating(
-                snapshot.state.allNumbers(snapshot.store), during: Self.walking)
-        }
         // A query without attributes accepts items of both classes.
-        return ItemWalk(query: ItemQuery(.genericPassword), groups: nil, numbers: numbers ?? [])
+        let query = ItemQuery(.genericPassword)
+        let walk = try readRows(Self.walking) { (snapshot) throws(KeychainFailure) in
+            let numbers = try translating(
+                snapshot.state.allNumbers(snapshot.store), during: Self.walking)
+            return ItemWalk(
+                query: query, groups: nil, numbers: numbers, database: snapshot.database)
+        }
+        return walk ?? ItemWalk(query: query, groups: nil, numbers: [], database: nil)
     }
 
     /// The next items with their attributes and without their values, in the order of
@@ -95,7 +100,7 @@ extension ItemStore {
         _ body: ([FoundRow], RowKeys) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R? {
         let before = walk
-        let step = try readRows(operation) { (snapshot) throws(KeychainFailure) in
+        let step = try readRows(operation, in: walk.database) { (snapshot) throws(KeychainFailure) in
             let (rows, end) = try translating(
                 Self.rows(of: before, snapshot.state, snapshot.store), during: operation)
             snapshot.end()

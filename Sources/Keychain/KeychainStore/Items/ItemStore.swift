@@ -82,9 +82,8 @@ package final class ItemStore: Sendable {
     ///
     /// The next call opens them again. Files that a call of another thread is using stay open.
     ///
-    /// - Returns: Whether the files are closed.
     @discardableResult
-    package func close() -> Bool {
+    package func close() -> Closing {
         slot.close()
     }
 
@@ -92,9 +91,8 @@ package final class ItemStore: Sendable {
     ///
     /// - Parameter isAtExit: Whether the process is exiting. Then keychains that need nothing but
     ///   closing, or that a call of another thread is using, are left to the kernel.
-    /// - Returns: Whether no call is using any keychain.
     @discardableResult
-    package static func closeAll(atExit isAtExit: Bool = false) -> Bool {
+    package static func closeAll(atExit isAtExit: Bool = false) -> Closing {
         KeychainRegistry.closeAll(atExit: isAtExit)
     }
 
@@ -103,7 +101,7 @@ package final class ItemStore: Sendable {
     ///
     /// - Throws: ``KeychainFailure/Code/timedOut`` if a call of another thread is using the files.
     package func takingDeviceKey(from path: String) throws(KeychainFailure) -> ItemStore {
-        guard close() else { throw Self.stillInUse("use the device key file") }
+        guard close().isClosed else { throw Self.stillInUse("use the device key file") }
         return ItemStore(
             KeychainLocation(location, deviceKeyPath: path), timeLimit: timeLimit,
             stretching: stretching, clock: clock)
@@ -127,10 +125,15 @@ package final class ItemStore: Sendable {
 /// this process requires. If the keychain is replaced during a call, the call is made again, once.
 extension ItemStore {
     /// Runs `body` in one read transaction; nil if there is no keychain.
+    ///
+    /// - Parameter database: The database of an earlier step. If another one is at the path, or
+    ///   none, the call fails: `timedOut`.
     package func readRows<R>(
-        _ operation: String, _ body: (inout RowSnapshot) throws(KeychainFailure) -> R
+        _ operation: String, in database: FileIdentity? = nil,
+        _ body: (inout RowSnapshot) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R? {
-        let call = call(operation)
+        var call = call(operation)
+        call.database = database
         return try attempt(call) { (keychain) throws(KeychainFailure) in
             try keychain.read(call, body)
         }
@@ -138,12 +141,15 @@ extension ItemStore {
 
     /// Runs `body` in one write transaction, all or nothing; nil if there is no keychain.
     ///
-    /// - Parameter isCreating: Whether to make a keychain that does not exist.
+    /// - Parameters:
+    ///   - isCreating: Whether to make a keychain that does not exist.
+    ///   - database: As for ``readRows(_:in:_:)``.
     package func writeRows<R>(
-        _ operation: String, creating isCreating: Bool = false,
+        _ operation: String, creating isCreating: Bool = false, in database: FileIdentity? = nil,
         _ body: (RowTransaction) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R? {
-        let call = try writingCall(operation, isCreating)
+        var call = try writingCall(operation, isCreating)
+        call.database = database
         return try attempt(call) { (keychain) throws(KeychainFailure) in
             try keychain.write(call, body)
         }

@@ -20,27 +20,30 @@ extension Keychain {
     ///   - check: Called with the public half of the recovery key to be replaced, nil for none. If
     ///     it throws, nothing is changed. It is called again if that key changes before this call
     ///     holds the lock.
+    ///   - note: Called, after the change, with the reason why the previous key may still open what
+    ///     is on the disk.
     /// - Returns: The text to write down: 49 bytes of ASCII. No other copy exists.
     /// - Throws: ``KeychainFailure``: `interactionNotAllowed` if a passcode is needed,
     ///   `authenticationFailed` for a wrong one, `timedOut`.
     package func createRecoveryKey(
         _ passcode: Passcode?,
-        replacing check: (_ known: [UInt8]?) throws(KeychainFailure) -> Void = { _ in }
+        replacing check: (_ known: [UInt8]?) throws(KeychainFailure) -> Void = { _ in },
+        pendingErasure note: (KeychainFailure) -> Void = { _ in }
     ) throws(KeychainFailure) -> SecretBytes {
         let key = RecoveryKey.random()
-        try store.changeKeys(Self.adding, creating: true) {
+        let outcome = try store.changeKeys(Self.adding, creating: true) {
             (keys, header) throws(KeychainFailure) -> Protector in
             try check(header.keybag.recoveryPublicKey?.bytes)
             return try keys.protector(of: header, passcode)
-        } _: { (keys, header, opener) throws(KeychainFailure) -> Void? in
-            let isAdded = try keys.countingWrongPasscodes { () throws(KeychainFailure) in
+        } _: { (keys, header, opener) throws(KeychainFailure) in
+            try keys.countingWrongPasscodes { () throws(KeychainFailure) in
                 try keys.replaceKeybag(of: header, openedBy: opener) {
                     (keybag, settings) throws(KeychainFailure) in
                     try keybag.addingRecoveryKey(key.publicKey, with: opener, settings: settings)
                 }
             }
-            return isAdded ? () : nil
         }
+        if let cause = outcome.pendingErasure { note(cause) }
         return key.text
     }
 

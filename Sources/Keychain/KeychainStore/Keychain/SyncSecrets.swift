@@ -20,15 +20,16 @@ extension Keychain {
     ///   - passcode: The passcode; nil if none is set.
     /// - Throws: ``KeychainFailure``: `interactionNotAllowed` if a passcode is needed,
     ///   `authenticationFailed` for a wrong one, `timedOut`, `readOnly`, `diskFull`.
+    @discardableResult
     package func setSyncSecrets(
         _ first: borrowing SyncSecret, _ unlocked: borrowing SyncSecret,
         passcode: Passcode?
-    ) throws(KeychainFailure) {
+    ) throws(KeychainFailure) -> KeyChangeOutcome {
         let operation = "store the secrets of sync"
-        try store.changeKeys(operation, creating: true) {
+        return try store.changeKeys(operation, creating: true) {
             (keys, header) throws(KeychainFailure) -> Protector in
             try keys.protector(of: header, passcode)
-        } _: { (keys, header, opener) throws(KeychainFailure) -> Void? in
+        } _: { (keys, header, opener) throws(KeychainFailure) in
             try keys.replaceOnlyKeybag(of: header, openedBy: opener) {
                 (keybag, settings) throws(KeychainFailure) in
                 try keybag.settingSyncSecrets(first, unlocked, with: opener, settings: settings)
@@ -41,14 +42,15 @@ extension Keychain {
     /// - Parameter passcode: The passcode; nil if none is set.
     /// - Throws: As ``setSyncSecrets(_:_:passcode:)``; ``KeychainFailure/Code/itemNotFound`` if
     ///   there is no keychain.
+    @discardableResult
     package func removeSyncSecrets(
         passcode: Passcode?
-    ) throws(KeychainFailure) {
+    ) throws(KeychainFailure) -> KeyChangeOutcome {
         let operation = "delete the secrets of sync"
-        try store.changeKeys(operation) {
+        return try store.changeKeys(operation) {
             (keys, header) throws(KeychainFailure) -> Protector in
             try keys.protector(of: header, passcode)
-        } _: { (keys, header, opener) throws(KeychainFailure) -> Void? in
+        } _: { (keys, header, opener) throws(KeychainFailure) in
             try keys.replaceOnlyKeybag(of: header, openedBy: opener) {
                 (keybag, settings) throws(KeychainFailure) in
                 try keybag.removingSyncSecrets(with: opener, settings: settings)
@@ -74,10 +76,9 @@ extension KeychainPasscodes {
     fileprivate func replaceOnlyKeybag(
         of header: KeychainHeader, openedBy opener: borrowing Protector,
         _ change: (LockedKeybag, _ settings: [UInt8]) throws(KeychainFailure) -> LockedKeybag
-    ) throws(KeychainFailure) -> Void? {
-        let isReplaced = try countingWrongPasscodes { () throws(KeychainFailure) in
+    ) throws(KeychainFailure) -> KeyChangeOutcome? {
+        try countingWrongPasscodes { () throws(KeychainFailure) in
             try replaceKeybag(of: header, openedBy: opener, change)
         }
-        return isReplaced ? () : nil
     }
 }

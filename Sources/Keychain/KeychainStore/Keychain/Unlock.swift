@@ -56,7 +56,7 @@ extension Keychain {
     package func unlockForThisProcess(_ passcode: Passcode) throws(KeychainFailure) {
         LockStates.keepInThisProcess()
         // An open keychain keeps the lock state that it was opened with.
-        guard ItemStore.closeAll() else { throw ItemStore.stillInUse("unlock the keychain") }
+        guard ItemStore.closeAll().isClosed else { throw ItemStore.stillInUse("unlock the keychain") }
         try unlock(passcode)
     }
 
@@ -190,7 +190,9 @@ extension KeychainFailure {
     /// Whether files of the keychain are missing or damaged, or must not be used. Other failures
     /// may last for a moment only.
     fileprivate var isOfFiles: Bool {
-        switch code {
+        // The process that has the log open puts it back.
+        guard cause != .unmatchedLog else { return false }
+        return switch code {
         case .itemNotFound, .incomplete, .keychainDamaged, .newerFormat, .insecureFiles,
             .unsupportedFileSystem:
             true

@@ -157,8 +157,7 @@ package final class LockStateStore: Sendable {
     /// ``fallback`` gives the reason.
     ///
     /// - Parameter moment: The moment before the passcode was checked; nil for now. A lock since
-    ///   then stays in force for keys of this process. For shared keys, only a lock during the
-    ///   publication does.
+    ///   then stays in force.
     /// - Throws: ``KeychainFailure``: `wrongKeys` for keys that are not of this keychain,
     ///   ``KeychainFailure``: `inputOutput`.
     package func publish(
@@ -171,7 +170,7 @@ package final class LockStateStore: Sendable {
             return try own.publish(opened, for: period, since: start)
         }
         do {
-            try shared.publish(opened, for: period, now)
+            try shared.publish(opened, for: period, since: start, now)
             own.forget()
             othersAreLocked.withLock { $0 = nil }
         } catch {

@@ -26,14 +26,16 @@ extension SharedKeys {
 
     /// Unlocks: publishes `keys` for `period`, in place of everything that was published.
     ///
+    /// - Parameter moment: Before the passcode was checked. A lock since then stays in force.
     /// - Throws: ``KeychainFailure``: `wrongKeys`; `quotaExceeded` if there was no room for half a
     ///   second (the kernel frees room with a delay); `kernelRefuses`; `cannotShare`. After each of
     ///   these, the old keys stay published. `inputOutput` if the page of locks cannot be read;
     ///   nothing is published if that happens at the end.
     func publish(
-        _ keys: OpenedKeys, for period: UnlockPeriod, _ now: () -> BootTime
+        _ keys: OpenedKeys, for period: UnlockPeriod, since moment: LockMoment,
+        _ now: () -> BootTime
     ) throws(KeychainFailure) {
-        try publish(Publication(payloads: payloads(keys, period)), now())
+        try publish(Publication(payloads: payloads(keys, period), marks: moment.marks), now())
     }
 
     /// Puts `keys` in the place of the keys of `former`, after a key change was committed. A

@@ -197,8 +197,16 @@ package struct BootTime: Hashable, Comparable, Sendable {
 }
 
 extension BootID {
-    /// The kernel's id of this run of the machine; nil if it gives none.
-    static let current = BootID(uuid: TextFile.contents("/proc/sys/kernel/random/boot_id"))
+    private static let known = Lock<BootID?>(nil)
+
+    /// The kernel's id of this run of the machine; nil if it cannot be read now.
+    static var current: BootID? {
+        known.withLock { known in
+            // A failure may be one of the moment, such as a lack of descriptors.
+            known = known ?? BootID(uuid: TextFile.contents("/proc/sys/kernel/random/boot_id"))
+            return known
+        }
+    }
 
     /// Parses a UUID; nil for other text.
     init?(uuid: String?) {
