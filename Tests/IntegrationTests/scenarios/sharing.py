@@ -118,6 +118,7 @@ def report(calls):
     print(f"{len(calls)} calls: {dict(verbs)}, {errors} failed, {killed} writes were killed")
 
 
+# Promise: 13.8
 @scenario(script=CRASH_TEST)
 def threads(world):
     """Some order explains what sixteen threads read while they set and remove the same items."""
@@ -133,6 +134,7 @@ def threads(world):
     report(calls)
 
 
+# Promise: 13.9
 @scenario(script=CRASH_TEST)
 def killed(world):
     """A kill of a process whose threads share commits loses no acknowledged write.
@@ -163,6 +165,7 @@ def killed(world):
     report(calls)
 
 
+# Promise: 13.9
 @scenario(script=CRASH_TEST)
 def failing(world):
     """A commit that the disk refuses fails every write that shares it, and loses no other one."""

@@ -9,6 +9,7 @@ import time
 from support import CRASH_TEST, LEAK_TEST, expect, need, scenario
 
 
+# Promise: 18.1
 @scenario
 def through_errors(world):
     """The library prints nothing and asks nothing whatever fails."""
@@ -76,6 +77,7 @@ def section(trace, command):
             yield match.group(1)
 
 
+# Promise: 1.1
 @scenario(script=LEAK_TEST)
 def in_no_file(world):
     """No file contains a name or a value in the clear."""

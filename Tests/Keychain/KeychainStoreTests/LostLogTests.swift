@@ -55,6 +55,7 @@ import ValetTestSupport
         #expect(throws: KeychainFailure.self, performing: body)
     }
 
+    // Promise: 2.4
     @Test(arguments: files, Way.allCases)
     func `A write without its log goes on at the path, or says what is lost, and changes nothing`(
         _ files: [String], _ way: Way
@@ -74,6 +75,7 @@ import ValetTestSupport
         #expect(try exists("second") == (files.count == 1))
     }
 
+    // Promise: 2.4
     @Test(arguments: [["-shm"], ["-wal"]], Way.allCases)
     func `What was acknowledged before the log was removed is kept`(
         _ files: [String], _ way: Way
@@ -85,6 +87,7 @@ import ValetTestSupport
         #expect(try (0...20).allSatisfy { try exists("item \($0)") })
     }
 
+    // Promise: 2.4
     @Test(arguments: Way.allCases)
     func `A write says that changes are lost with the log and its index`(_ way: Way) throws {
         try set("first")
@@ -93,6 +96,7 @@ import ValetTestSupport
         #expect(failure?.message.contains("the last changes before that are lost") == true)
     }
 
+    // Promise: 2.4
     @Test(arguments: [["-shm"], ["-wal"]], Way.allCases)
     func `A read opens a log that was removed anew within a tenth of a second`(
         _ files: [String], _ way: Way

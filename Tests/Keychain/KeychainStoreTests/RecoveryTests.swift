@@ -29,6 +29,7 @@ import ValetTestSupport
         text = try keychain.store.keychain.createRecoveryKey(old)
     }
 
+    // Promise: 8.2, 8.8
     @Test func `A recovery of an open keychain leaves the former passcode nothing`() throws {
         let new = try TestKeychain.passcode("new passcode")
         try keychain.store.keychain.recover(with: text, settingPasscode: new)
@@ -93,6 +94,7 @@ import ValetTestSupport
         #expect(keychain.readable(of: Self.open) == Set(Self.open))
     }
 
+    // Promise: 8.8
     @Test func `Creating a recovery key leaves a locked keychain locked with what was open`() throws
     {
         try keychain.store.keychain.lock()
