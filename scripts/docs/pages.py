@@ -51,7 +51,7 @@ def main(catalog):
     groups = {
         "Using it": ["CLIENTS", "TESTING", "PORTING", "SECITEM-COMPATIBILITY", "OBJECTIVE-C",
                      "INSTALL", "STORES"],
-        "How it works": ["ARCHITECTURE", "FORMAT", "SYNC", "THREAT-MODEL", "PROMISES",
+        "How it works": ["ARCHITECTURE", "GLOSSARY", "FORMAT", "SYNC", "THREAT-MODEL", "PROMISES",
                          "PERFORMANCE", "DAMAGED-LOG"],
     }
     known = set(pages.values())
