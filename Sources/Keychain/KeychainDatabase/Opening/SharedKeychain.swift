@@ -22,7 +22,8 @@ package struct StoreCall {
     package var isCreating = false
     /// How many bytes of values the call writes, if it may share its commit with other calls.
     package var byteCount: Int?
-    /// Whether a wrong setting of the process fails the call: false for a lock, which must work.
+    /// Whether the call fails if `$VALET_LOCK_STATE` has an unknown value. False for a lock: a
+    /// mistyped variable must not leave a keychain open.
     package var checksSettings = true
 
     /// A call that reads or writes items of an existing keychain.
@@ -106,8 +107,7 @@ package final class SharedKeychain: Sendable {
     ///
     /// - Parameter isAtExit: Whether the process ends now. Then files that need nothing but closing
     ///   are left to the kernel, and no call can use the closed ones again.
-    /// - Returns: Whether nothing is open any more, or only what the kernel closes as well. False
-    ///   while a call is using the files: it keeps them.
+    /// - Returns: False if a call is using the files: then they stay open.
     package func close(atExit isAtExit: Bool = false) -> Bool {
         if isAtExit, isClosedByExit { return true }
         return uses.whileUnused(forGood: isAtExit) { keychain.withLock { $0.take() }?.close() }
@@ -331,7 +331,7 @@ package final class SlotLease: Sendable {
     deinit { registry.end(self) }
 }
 
-/// Keeps the files of a slot open: of a call, or of a snapshot that lasts longer.
+/// Keeps the files of a slot open. A call has one, and so has a snapshot that outlives its call.
 struct KeychainUse: ~Copyable {
     private let count: UseCount
 
@@ -350,7 +350,7 @@ struct KeychainUse: ~Copyable {
 /// releases its locks and closes its files, and the next process recovers the database. If another
 /// thread closed the files under it, it could go on writing without any lock.
 final class UseCount: Sendable {
-    /// The number of uses; this much less while the files are being closed.
+    /// The number of uses. While the files are being closed it is below 0: ``closing`` is added.
     private let count = Atomic<Int>(0)
     private static let closing = Int.min / 2
     /// In nanoseconds.

@@ -14,7 +14,7 @@ internal import ValetSystem
 ///
 /// So there is one look: do the paths still lead to the files that are open? It compares device and
 /// inode, and the length of the index. ``ConnectionPool/lockForWriting(_:)`` looks at each write,
-/// under the lock of writers. ``wasInPlaceRecently()`` looks before and after a read, ten times a
+/// under the writers' lock. ``wasInPlaceRecently()`` looks before and after a read, ten times a
 /// second at most. If the files are others, `SharedKeychain` closes them, opens those at the path,
 /// and makes the call again, once. The second time the call fails: "it was replaced while it was in
 /// use".
@@ -28,7 +28,7 @@ internal import ValetSystem
 /// is told as an error of the call.
 ///
 /// No process may read an index that another one is about to replace. So whoever makes a missing
-/// log or index holds the lock of writers: ``ConnectionPool`` takes it for such an opening.
+/// log or index holds the writers' lock: ``ConnectionPool`` takes it for such an opening.
 final class KeychainPlace: Sendable {
     /// What a look finds.
     enum Finding: Hashable, Sendable {
@@ -61,7 +61,7 @@ final class KeychainPlace: Sendable {
 
     /// Looks at all files. Costs three system calls.
     ///
-    /// - Parameter isLocked: Whether the caller holds the lock of writers. Then the log must also
+    /// - Parameter isLocked: Whether the caller holds the writers' lock. Then the log must also
     ///   be as long as its index says.
     /// - Throws: The codes of ``PrivateDirectory/leads(to:as:)`` and
     ///   ``PrivateDirectory/identity(of:)``.
@@ -155,7 +155,7 @@ extension ConnectionPool {
             hint: "check the items that were changed last; only move or copy the whole folder")
     }
 
-    /// The caller holds the lock of writers.
+    /// The caller holds the writers' lock.
     ///
     /// - Returns: false if changes are lost.
     private func save(_ files: LogFiles, _ deadline: Deadline) throws(SystemError) -> Bool {
