@@ -8,9 +8,9 @@ internal import ValetSystem
 /// The place of an open keychain: its folder's path, and the files that have to be there.
 ///
 /// SQLite opens `keychain.db`, `-wal` and `-shm` by their paths once, and never looks there again.
-/// Meanwhile somebody moves the folder away and puts a backup in its place, or a cleaning program
-/// removes `-shm`. This process would go on with files that no other process has: two programs
-/// would each overwrite what the other one commits.
+/// Suppose that somebody then moves the folder away and puts a backup in its place, or that a
+/// cleaning program removes `-shm`. This process would go on with files that no other process has:
+/// two programs would each overwrite what the other one commits.
 ///
 /// So there is one look: do the paths still lead to the files that are open? It compares device and
 /// inode, and the length of the index. ``ConnectionPool/lockForWriting(_:)`` looks at each write,
@@ -24,11 +24,11 @@ internal import ValetSystem
 ///
 /// If only the log or its index is missing, other processes have them open as well.
 /// ``ConnectionPool/leave(_:)`` then saves what only the open files have: it checkpoints the log,
-/// and removes the index at the path, so that every process opens both anew. What cannot be saved
-/// is told as an error of the call.
+/// and removes the index at the path, so that every process opens both anew. If that fails, the
+/// call fails with an error that names the lost changes.
 ///
-/// No process may read an index that another one is about to replace. So whoever makes a missing
-/// log or index holds the writers' lock: ``ConnectionPool`` takes it for such an opening.
+/// No process may read an index that another one is about to replace. So a process makes a missing
+/// log or index only under the writers' lock: ``ConnectionPool`` takes it for such an opening.
 final class KeychainPlace: Sendable {
     /// What a look finds.
     enum Finding: Hashable, Sendable {
