@@ -3,7 +3,8 @@
 package import ValetKeychainModel
 
 // What one device knows of one scope of its circle. `Replica` has two of these; joining, building
-// and the change to a new log are in files of their own. Rules: docs/SYNC.md §4.
+// and the change to a new log are in files of their own. Rules: docs/SYNC.md §4. An example of each
+// word, such as dot, cover and cloud: docs/GLOSSARY.md.
 
 /// Names an item in one keychain by a number, which stays the same when the keys of the keychain
 /// change.
