@@ -3,8 +3,16 @@
 
 import PackageDescription
 
-// Warnings are errors in our own builds only: a newer compiler must not break the builds of users.
+// Our own builds, those of scripts/build. In them alone warnings are errors, because a newer compiler
+// must not break the builds of users. They have all traits, also where a test's package depends on
+// this one, so that this one is built once.
 let isStrict = Context.environment["VALET_STRICT"] == "1"
+let traits: Set<Trait> = [
+    .trait(name: "TPM", description: "Keys in a TPM 2.0, through tpm2-tss (libtss2-dev)"),
+    .trait(
+        name: "Fingerprint",
+        description: "Fingerprints, through fprintd; libsystemd is loaded when it is needed"),
+]
 
 let strict: [SwiftSetting] =
     [
@@ -395,12 +403,7 @@ let package = Package(
     name: "Valet",
     platforms: [.macOS(.v10_13), .iOS(.v12), .tvOS(.v12), .watchOS(.v4)],
     products: products,
-    traits: [
-        .trait(name: "TPM", description: "Keys in a TPM 2.0, through tpm2-tss (libtss2-dev)"),
-        .trait(
-            name: "Fingerprint",
-            description: "Fingerprints, through fprintd; libsystemd is loaded when it is needed"),
-    ],
+    traits: traits.union(isStrict ? [.default(enabledTraits: Set(traits.map(\.name)))] : []),
     targets: targets,
     swiftLanguageModes: [.v6]
 )

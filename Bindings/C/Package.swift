@@ -8,7 +8,8 @@ import PackageDescription
 let package = Package(
     name: "CBindings",
     products: [.library(name: "CValet", type: .dynamic, targets: ["CValet"])],
-    dependencies: [.package(name: "Valet", path: "../..", traits: ["TPM", "Fingerprint"])],
+    // In the order in which the compiler gets them in other builds, or everything is built anew.
+    dependencies: [.package(name: "Valet", path: "../..", traits: ["Fingerprint", "TPM"])],
     targets: [
         .target(
             name: "CValet",

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""usage: pages.py CATALOG
+"""usage: pages.py [CATALOG]
 
-Copies every page of docs/ into a documentation catalog, as an article. Links between pages lead to
-the articles; of links to other files the text stays. scripts/docs.sh calls it.
+Copies every page of docs/ into a documentation catalog, as an article; that of the promises also
+names the tests of each. Links between pages lead to the articles; of links to other files the text
+stays. scripts/docs.sh calls it. Without CATALOG: prints the page of the promises.
 """
 
 import pathlib
 import re
 import sys
 
-ROOT = pathlib.Path(__file__).parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+from style import promises  # noqa: E402
+
 DOCS = ROOT / "docs"
 # Code with a backtick, which would be a link to a symbol there.
 CODE = re.compile(r"(?<!`)`` ?(.+?) ?``(?!`)")
@@ -23,17 +27,18 @@ def name(page):
 
 def article(page, pages):
     def link(match):
-        text, target = match.groups()
+        label, target = match.groups()
         if re.match(r"[a-z]+:", target):
             return match.group()
         path = (page.parent / target.partition("#")[0]).resolve()
-        return f"[{text}](doc:{pages[path]})" if path in pages else text
+        return f"[{label}](doc:{pages[path]})" if path in pages else label
 
     def plain(match):
         return re.sub(r"([\\`*_])", r"\\\1", match.group(1))
 
     lines, is_code = [], False
-    for line in page.read_text().splitlines():
+    text = promises.page(ROOT) if page == ROOT / promises.PAGE else page.read_text()
+    for line in text.splitlines():
         is_code ^= line.lstrip().startswith("```")
         lines.append(line if is_code else CODE.sub(plain, LINK.sub(link, line)))
     return "\n".join(lines) + "\n"
@@ -46,7 +51,7 @@ def main(catalog):
     groups = {
         "Using it": ["CLIENTS", "TESTING", "PORTING", "SECITEM-COMPATIBILITY", "OBJECTIVE-C",
                      "INSTALL", "STORES"],
-        "How it works": ["ARCHITECTURE", "FORMAT", "SYNC", "THREAT-MODEL", "THREAT-MODEL-TESTS",
+        "How it works": ["ARCHITECTURE", "GLOSSARY", "FORMAT", "SYNC", "THREAT-MODEL", "PROMISES",
                          "PERFORMANCE", "DAMAGED-LOG"],
     }
     known = set(pages.values())
@@ -59,6 +64,9 @@ def main(catalog):
     start.write_text(start.read_text().rstrip() + "\n" + "\n".join(lines) + "\n")
 
 
-if len(sys.argv) != 2:
+if len(sys.argv) == 1:
+    print(promises.page(ROOT))
+elif len(sys.argv) == 2 and not sys.argv[1].startswith("-"):
+    main(sys.argv[1])
+else:
     sys.exit(__doc__)
-main(sys.argv[1])

@@ -23,6 +23,7 @@ class Library:
         self._root, self._headings = root, {}
         names = os.listdir(os.path.join(root, "docs/decisions"))
         self.decisions = {int(name[:4]) for name in names if name[:4].isdigit()}
+        self.decisions |= {int(number) for number in self.headings("docs/decisions/in-brief.md")}
         # Each file by its path, and by every shorter end of it.
         self.files = set()
         for top in ("Sources", "Tests", "Benchmarks", "scripts"):

@@ -1,40 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules about the documents: what they promise is there. Each yields (line, rule, message)."""
 
-import ast
-import collections
 import os
 import re
 
-_NAMED = re.compile(r"`([^`]+)`")
-_SWIFT_TEST = re.compile(r"\b(?:func|struct|class|enum)\s+`([^`]+)`")
+from style import promises
+
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
-def check(read, tests, root):
+def check(read, tags):
     """What holds for single documents: (path, line, rule, message). `read` reads one of them."""
-    found = []
     if not re.search(r"^## \[?Unreleased\b", read("CHANGELOG.md"), re.MULTILINE):
-        found.append(("CHANGELOG.md", 1, "changelog", "there is no section `## Unreleased`"))
-    promises, proofs = "docs/THREAT-MODEL.md", "docs/THREAT-MODEL-TESTS.md"
-    threats = read(promises)
-    found += [(promises, line, "promise", "a promise without a link to its tests")
-              for line, heading, block in _items(threats)
-              if heading == "Promises" and "](THREAT-MODEL-TESTS.md#" not in block]
-    return found + [(proofs, *one) for one in _check_proofs(read(proofs), threats, tests, root)]
-
-
-def test_names(path, text):
-    """The names of suites and tests in one file of Swift, or the titles of scenarios in Python."""
-    if path.endswith(".swift"):
-        return _SWIFT_TEST.findall(text) if path.startswith("Tests/") else []
-    if path.startswith("Tests/IntegrationTests/scenarios/") and path.endswith(".py"):
-        documents = [ast.get_docstring(node) or "" for node in ast.parse(text).body
-                     if isinstance(node, ast.FunctionDef)
-                     and any("scenario" in ast.dump(one) for one in node.decorator_list)]
-        return [" ".join(one.partition("\n\n")[0].split()).removesuffix(".") for one in documents]
-    return []
+        yield "CHANGELOG.md", 1, "changelog", "there is no section `## Unreleased`"
+    threats, page = read("docs/THREAT-MODEL.md"), read(promises.PAGE)
+    for line, heading, block in _items(threats):
+        if heading == "Promises" and "](PROMISES.md#" not in block:
+            yield "docs/THREAT-MODEL.md", line, "promise", "a promise without a link to PROMISES.md"
+    for line, content in enumerate(page.splitlines(), 1):
+        if content.startswith("## ") and f"(PROMISES.md#{_anchor(content[3:])})" not in threats:
+            yield (promises.PAGE, line, "promise",
+                   "a section that no promise of THREAT-MODEL.md links to")
+    yield from promises.check(page, tags)
 
 
 def check_links(path, text, root):
@@ -57,22 +45,6 @@ def check_links(path, text, root):
 def _anchor(heading):
     """The anchor of a heading, as forges make it."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-
-
-def _check_proofs(text, threats, names, root):
-    """Each name after `Test:` is once in `names`, or a script; each section is linked."""
-    defined = collections.Counter(names)
-    for line, _, block in _items(text):
-        if "Test:" not in block:
-            yield line, "promise", "a promise without `Test:`"
-    for number, line in enumerate(text.splitlines(), 1):
-        for part in line.split("Test:")[1:]:
-            for name in _NAMED.findall(part):
-                is_script = "/" in name and os.path.exists(os.path.join(root, name))
-                if not is_script and defined[name] != 1:
-                    yield number, "promise", f"{defined[name]} tests are called `{name}`, not one"
-        if line.startswith("## ") and f"(THREAT-MODEL-TESTS.md#{_anchor(line[3:])})" not in threats:
-            yield number, "promise", "a section that no promise of THREAT-MODEL.md links to"
 
 
 def _items(text):

@@ -50,7 +50,7 @@ struct Terminal: Console {
     /// Turns off core files and crash reports. Makes writing to a closed pipe or a closed standard
     /// stream fail.
     static func prepareProcess() -> Terminal {
-        // Either of the two suffices.
+        // Two ways to leave no core file. Each suffices, so that one may fail.
         _ = valet_disable_core_files()
         _ = valet_set_dumpable(0)
         // The Swift runtime's reports show memory, which may hold a secret.

@@ -72,7 +72,7 @@ extension Connection {
     private func share(
         _ shared: SharedLog, in directory: PrivateDirectory
     ) throws(SystemError) {
-        // A new database has no log before its first read, and is nobody else's.
+        // A database that was just created has no log yet, and no other program knows it.
         guard logIdentity != nil || indexIdentity != nil else { return }
         guard shared.admit(logIdentity, indexIdentity) else { throw directory.replacement }
         sharedLog = shared
@@ -186,9 +186,9 @@ extension Connection {
         try directory.checkPlace(of: name, as: file)
     }
 
-    /// Remembers which log and index SQLite has opened. It finds them by path, and does not tell.
-    /// The folder may have been replaced, and put back, at that moment. So descriptors of this
-    /// process have to lead to the files that are in the folder now.
+    /// Remembers which log and index SQLite has opened. SQLite opens them by path, and does not say
+    /// which files it got: the folder may have been replaced for a moment. So this checks that
+    /// descriptors of this process lead to the files that are in the folder now.
     private func noteLog(of name: String, in directory: PrivateDirectory) throws(SystemError) {
         guard unsafe valet_sqlite3_has_log(try openDatabase("open the log")) != 0 else { return }
         logIdentity = try directory.check(file: name + LogFiles.Part.log.rawValue)

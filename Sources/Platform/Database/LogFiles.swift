@@ -7,7 +7,7 @@ package import ValetSystem
 /// SQLite opens them by their paths once, and never looks there again. If somebody removes or
 /// replaces one of them, this process and those that open the database later have different files,
 /// and each overwrites or never sees what the other commits
-/// (docs/decisions/0047-replaced-folders.md). What changes files needs the lock of writers.
+/// (docs/decisions/0047-replaced-folders.md). What changes files needs the writers' lock.
 package final class LogFiles: Sendable {
     /// One of the two files.
     package enum Part: String, Sendable {
@@ -59,7 +59,7 @@ package final class LogFiles: Sendable {
     /// Whether the log is in its place. One system call.
     ///
     /// - Parameter isWhole: Whether it must also be as long as the index says: only for callers
-    ///   that hold the lock of writers, because a checkpoint may shorten it.
+    ///   that hold the writers' lock, because a checkpoint may shorten it.
     package func isLogInPlace(whole isWhole: Bool) throws(SystemError) -> Bool {
         guard let found = try find(.log), found.isSameFile(as: log) else { return false }
         guard isWhole, let frameCount = header?.header.frameCount, frameCount > 0 else {

@@ -194,7 +194,7 @@ package struct HeldDescriptor: ~Copyable {
     /// Why it does not lead to the file that was opened: ``Self/fault(of:as:)``.
     var fault: Int32? { Self.fault(of: number, as: identity) }
 
-    /// Leaves the number to whoever has it now.
+    /// Leaves the number to the code that has it now.
     consuming func abandon() { discard self }
 
     /// Lends it as a ``FileDescriptor``.

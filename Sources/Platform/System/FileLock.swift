@@ -8,9 +8,10 @@ internal import ValetCLinux
 ///
 /// It is an open-file-description lock: closing another descriptor of the file does not drop it,
 /// and the kernel drops it when its holder dies. Threads of this process queue first, in order of
-/// arrival. A child made by `fork` would share the description, hence the lock, and keep that of a
-/// parent that is killed while it holds it. So it closes the descriptor as soon as it begins; it
-/// must make a `FileLock` of its own, and may drop the inherited one at any time.
+/// arrival. A child of `fork` inherits the descriptor, and with it the lock: if its parent was
+/// killed, the lock would stay. So a child closes the descriptor as soon as it begins. To lock the
+/// file, a child makes another `FileLock`. Dropping the inherited one does not release the parent's
+/// lock.
 // Sendable because only the thread that holds `queue` uses what changes.
 package final class FileLock: @unchecked Sendable {
     private let directory: PrivateDirectory
@@ -34,8 +35,8 @@ package final class FileLock: @unchecked Sendable {
 
     /// Waits for the lock; costs about 1 µs when it is free.
     ///
-    /// A holder of the lock looks whether the folder is still where it was opened. That the file is
-    /// still in the folder is checked ten times a second.
+    /// The caller then checks that the folder is still where it was opened. This function checks
+    /// ten times a second that the file is still in the folder.
     ///
     /// - Returns: The lock. Dropping it releases it.
     /// - Throws: ``SystemError``: `busy` at the deadline; `replaced`, `descriptorsClosed`,

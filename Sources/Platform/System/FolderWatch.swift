@@ -166,7 +166,7 @@ package final class FolderWatch: Sendable {
         return nil
     }
 
-    /// Leaves the descriptors to whoever has their numbers now. The next wait opens others.
+    /// Leaves the descriptors to the code that has their numbers now. The next wait opens others.
     private func abandon() {
         descriptors.withLock { current in
             guard var fresh = try? Descriptors() else { return }

@@ -5,7 +5,7 @@ internal import ValetCLinux
 
 /// A program that has the terminal of this process until it ends, such as an editor.
 package enum ForegroundProgram {
-    /// How the program ended, and which signals arrived meanwhile.
+    /// How the program ended, and which signals arrived while it ran.
     package struct Ending: Sendable {
         /// nil if a signal has ended it.
         package let exitCode: Int32?

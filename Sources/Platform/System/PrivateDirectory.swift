@@ -310,8 +310,8 @@ package enum ClosedDescriptors {
     /// Whether this process, or the one that it was forked from, has found such descriptors.
     package static var wereFound: Bool { wereFoundOnce.load(ordering: .relaxed) }
 
-    /// The error for a descriptor that may not lead to its file: of all calls from now on for
-    /// `EBADF`, of this call if the system does not tell.
+    /// The error for a descriptor that may lead to another file. `EBADF` proves that other code has
+    /// closed it: then every later call fails as well. Other faults fail this call only.
     static func error(_ fault: Int32, at path: String) -> SystemError {
         fault == EBADF
             ? found(at: path)

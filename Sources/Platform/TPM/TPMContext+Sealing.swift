@@ -168,7 +168,7 @@
                             &privateArea, &publicArea, &made))
                 }
             } catch {
-                // The Name says that the parent is the right one, so the object is wrong.
+                // `StorageRootKey.named` has compared the parent's Name. So the object is damaged.
                 throw error.code == .refusedInput ? self.error(.damagedObject) : error
             }
         }

@@ -34,10 +34,11 @@ package struct OwnLog: Sendable {
     /// The number up to which each other device has read this log, by the first half of the
     /// device's id.
     var named: [UInt64: UInt64] = [:]
-    /// Whether a batch has to come next, even one without records: in a log that follows another,
-    /// after an abandoned base that may have been sent, and when others need the table.
+    /// Whether the next message has to be a batch, even one without records. There are three
+    /// reasons: this log follows another one; a base was given up that may have been sent; other
+    /// devices need the table of this one.
     package internal(set) var owesBatch: Bool
-    /// Whether a base must follow, whatever the weight of the batches.
+    /// Whether a base must follow, however few bytes the batches have.
     package internal(set) var owesBase: Bool
     package internal(set) var batchesSinceBase = 0
     package internal(set) var batchByteCount = 0
@@ -53,7 +54,7 @@ package struct OwnLog: Sendable {
         owesBase = followsAnother
     }
 
-    /// Hands `write` the entries that have changed, and forgets that they were changed.
+    /// Passes the changed entries to `write`. After that they count as unchanged.
     mutating func takeChanges<E>(
         in scope: KeyScope, _ write: (ReplicaEntry) throws(E) -> Void
     ) throws(E) {
@@ -131,7 +132,9 @@ package struct OwnLog: Sendable {
         return LogPosition(number: last, hash: hash)
     }
 
-    /// The number after the last message of this device that another writer of the log knew.
+    /// The first number at which this device and a copy of its keychain, which writes the same log,
+    /// may have parted. Example: this device has built messages 1 to 5. The copy's message 4 names
+    /// message 3 of this device as its previous one. So both know 1 to 3, and the result is 4.
     ///
     /// - Parameter foreign: The messages in the log that this device has not built.
     /// - Parameter isShown: Whether the store has the unconfirmed batch.
@@ -156,12 +159,12 @@ package struct RetiredLog: Sendable {
     /// The number after the last common message. From there on, this device does not read its own
     /// messages.
     package internal(set) var firstNotCommon: UInt64
-    /// Whether the live records of the log from ``firstNotCommon`` on are brought anew.
+    /// Whether this device sends the live records of the log again, from ``firstNotCommon`` on.
     package internal(set) var renews: Bool
     /// The foreign messages that were read, directly or as part of a base.
     var read: Set<UInt64> = []
 
-    /// Whether a live record of the log is brought anew.
+    /// Whether this device sends a live record of the log again.
     func isRenewed(_ dot: Dot) -> Bool { renews && dot.number >= firstNotCommon }
 }
 
@@ -196,7 +199,8 @@ extension ScopeReplica {
         return foreign.isEmpty ? nil : .foreign(foreign)
     }
 
-    /// Looks at what the table of a message says of the own log, before it is joined.
+    /// Looks at what the table of a message says about this device's log, before the message is
+    /// joined.
     package mutating func inspect(_ table: LogTable, of author: UInt64) -> Elsewhere? {
         guard let named = table[own.id], named.number > 0 else { return nil }
         let hash = own.built[named.number] ?? own.attempts[named.number]
@@ -245,10 +249,10 @@ extension ScopeReplica {
         hasChanged = true
     }
 
-    /// Brings anew the live records of another circle's replica, except *moved* records: they name
-    /// messages of that circle.
+    /// Takes over the live records of a replica of another circle: the next messages bring them to
+    /// this circle. *Moved* records are left out, because they name messages of that circle.
     ///
-    /// - Returns: The records that are not live any more.
+    /// - Returns: The records that were not taken over, with their items.
     mutating func bringAnew(_ old: ScopeReplica) -> [Dot: SyncItemID] {
         var dropped: [Dot: SyncItemID] = [:]
         let renewed = old.renewals.values.values.joined().map { ($0.source, $0.summary) }

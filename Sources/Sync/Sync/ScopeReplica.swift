@@ -3,7 +3,8 @@
 package import ValetKeychainModel
 
 // What one device knows of one scope of its circle. `Replica` has two of these; joining, building
-// and the change to a new log are in files of their own. Rules: docs/SYNC.md §4.
+// and the change to a new log are in files of their own. Rules: docs/SYNC.md §4. An example of each
+// word, such as dot, cover and cloud: docs/GLOSSARY.md.
 
 /// Names an item in one keychain by a number, which stays the same when the keys of the keychain
 /// change.
@@ -73,7 +74,7 @@ package struct ScopeReplica: Sendable {
     package private(set) var live: [Dot: RecordSummary] = [:]
     /// The dots of `live` by item.
     private var dotsByKey: [SyncItemID: Set<Dot>] = [:]
-    /// Deleted records of messages that were not read yet.
+    /// The dots of records that were deleted before this device has read their messages.
     var cloud = Cloud()
     /// The local changes that no message has yet.
     var pending = Tracked<SyncItemID, PendingChange>()
@@ -168,7 +169,7 @@ package struct ScopeReplica: Sendable {
             || renewals[key]?.contains { $0.source.tag == tag } == true
     }
 
-    /// Puts deleted records into the cloud, if their messages were not read yet.
+    /// Puts the dots of deleted records into the cloud, unless their messages were read.
     mutating func forget(_ dots: some Sequence<Dot>) {
         guard applies(.cloudOfCovers) else { return }
         for dot in dots where isAhead(dot) { cloud.insert(dot) }
@@ -213,7 +214,7 @@ extension ScopeReplica {
 /// notices. Only a test of this module can omit one: ``ScopeReplica/omitted`` is internal, and a
 /// release has neither it nor these names (`scripts/check-libraries` looks).
 enum Rule {
-    /// Deleted records of messages that were not read yet go into the cloud.
+    /// If a record is deleted before its message was read, its dot goes into the cloud.
     case cloudOfCovers
     /// A class change leaves a record in the scope that the item came from.
     case movedIsLeft

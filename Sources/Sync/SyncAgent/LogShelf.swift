@@ -75,8 +75,8 @@ struct LogShelf {
     func partNames(_ number: UInt64) -> Set<StoredName> { Set(parts[number] ?? []) }
 
     /// Takes a new list of names, and returns the ones to fetch: new ones, and ones that could not
-    /// be read last time. If there are many, they come in random order, so nobody can choose which
-    /// of them are read first.
+    /// be read last time. Above ``ReadingLimits/newLogCount`` names the order is random: an
+    /// attacker who floods the store cannot choose which of them are read first.
     mutating func update(_ listing: StoreListing) -> [StoredName] {
         names = Set(listing.names)
         parts = Dictionary(grouping: listing.names.filter { $0.part != nil }, by: \.number)

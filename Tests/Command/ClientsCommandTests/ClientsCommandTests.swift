@@ -44,6 +44,7 @@ func text(_ value: SecretValue?) -> String? { value?.publicText }
         #expect(!request.knowsAuthtype)
     }
 
+    // Promise: 4.3
     @Test(arguments: ["", "p", "p\n", "p\nq", "p\n\nexpiry=1", "a\rb", "a\0b", "p\nhost=x\r"])
     func `A stored value is a password only if git cannot misread it`(_ stored: String) {
         let parsed = GitSecret(parsing: secret(stored))

@@ -68,6 +68,7 @@ struct FuzzedSource: CustomTestStringConvertible, Sendable {
 @Suite struct `Random inputs of an import` {
     private static let value = "hunter2"
 
+    // Promise: 4.4
     @Test(arguments: FuzzedSource.all, 0..<8 as Range<UInt64>)
     func `Random inputs of an import never end the process, and errors show no value`(
         _ source: FuzzedSource, _ seed: UInt64

@@ -150,6 +150,7 @@ struct Export: CustomTestStringConvertible, Sendable {
         try LoginTable.items(in: secret(table), .ofCommand)
     }
 
+    // Promise: 4.4
     @Test(arguments: Export.all)
     func `A table of logins of every program becomes items, and what does not is named`(
         _ export: Export

@@ -57,6 +57,7 @@ struct TemporaryFolder: ~Copyable {
         #expect(skipped.isEmpty)
     }
 
+    // Promise: 4.4
     @Test func `The list of a store of pass names what is no entry`() throws {
         let folder = try TemporaryFolder()
         for name in ["a.gpg", "notes.txt", "x.gpg~", ".gpg", "b/.gpg"] {

@@ -39,6 +39,7 @@ import ValetTestSupport
         #expect(own.isThere)
     }
 
+    // Promise: 20.8
     @Test func `A program that has ended is not there`() throws {
         let program = Process()
         program.executableURL = URL(fileURLWithPath: "/bin/sleep")
@@ -81,6 +82,7 @@ import ValetTestSupport
         #expect(try self.access("").access(to: "login") == .allow)
     }
 
+    // Promise: 20.7
     @Test func `A sandbox is meant by its name, and by no path`() throws {
         let text = "allow * flatpak:org.example.App\nallow * snap:org.example.App\ndeny * *"
         let flatpak = AskingProgram(flatpak: "org.example.App")
@@ -95,6 +97,7 @@ import ValetTestSupport
         #expect(try access("deny * \(rule)\nallow * *", flatpak).access(to: "login") == .allow)
     }
 
+    // Promise: 20.8
     @Test func `An upgrade of a running program ends what allows it, and not what denies it`()
         throws
     {
@@ -145,6 +148,7 @@ import ValetTestSupport
         #expect(policy.rules.map(\.program) == ["/opt/My App/program"] && policy.notesReads)
     }
 
+    // Promise: 20.7
     @Test func `What is asked for opens with a grant, and what is denied does not`() throws {
         let session = KeychainSession(
             keychain.store,

@@ -34,6 +34,7 @@ import ValetTestSupport
             .store(record, secret("value"), replacing: false).id
     }
 
+    // Promise: 20.1
     @Test func `Secrets of valets and of other groups are not given out`() throws {
         try keychain.add("a")
         let query = ItemQuery(.genericPassword, attributes: [.account: .text("a")])
@@ -49,6 +50,7 @@ import ValetTestSupport
         #expect(try keychain.session.attributes(of: query).items.count == 1)
     }
 
+    // Promise: 20.1
     @Test func `An item belongs to its collection alone`() throws {
         let name = try holdings.makeCollection(label: "other", alias: "")
         let id = try store(["n": "1"], in: name)
@@ -62,6 +64,7 @@ import ValetTestSupport
         #expect(try own.record(of: id) == nil)
     }
 
+    // Promise: 20.1
     @Test(arguments: ["", "0", "zz", "00000000000000000000000000000000", "..", "é"])
     func `What is no id leads to no item`(_ id: String) throws {
         _ = try store(["n": "1"])
@@ -72,6 +75,7 @@ import ValetTestSupport
         #expect(try items.ids(having: nil).count == 1)
     }
 
+    // Promise: 20.3
     @Test func `A locked keychain tells which items have attributes, and no more`() throws {
         try keychain.setPasscode()
         let id = try store(["n": "1"])
@@ -140,6 +144,7 @@ import ValetTestSupport
         }
     }
 
+    // Promise: 14.2
     @Test func `A search does not give the second of two items as the only one`() throws {
         let ids = try [store(["n": "1"], "first"), store(["n": "1"], "second")]
         let other = try store(["n": "2"], "other")
@@ -194,6 +199,7 @@ import ValetTestSupport
             contentType: "text/plain")
     }
 
+    // Promise: 20.5
     @Test func `The collection in memory is full at some time, and takes more after a removal`()
         throws
     {
@@ -216,6 +222,7 @@ import ValetTestSupport
         #expect(try items.store(record(), value, replacing: false).id == "64")
     }
 
+    // Promise: 20.5
     @Test func `A label that is too long is refused, and nothing is stored`() throws {
         let session = KeychainSession(
             keychain.store,

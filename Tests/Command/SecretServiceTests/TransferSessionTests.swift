@@ -23,6 +23,7 @@ import ValetSealing
         SecretValue(SecretBytes(copying: Array(text.utf8).span))
     }
 
+    // Promise: 20.4
     @Test(arguments: [0, 1, 15, 16, 17, 5_000])
     func `A sealed secret opens in its session alone`(_ count: Int) throws {
         let (session, other) = (try session(), try session())
@@ -35,6 +36,7 @@ import ValetSealing
         #expect(text(other.opened(sealed.parameters, sealed.bytes)) != secret)
     }
 
+    // Promise: 20.4
     @Test func `Parameters and bytes of other lengths do not open`() throws {
         let session = try session()
         let sealed = try #require(session.sealed(value("secret")))
@@ -52,6 +54,7 @@ import ValetSealing
         #expect(TransferSession.plain.opened([1], value("secret")) == nil)
     }
 
+    // Promise: 20.4
     @Test(arguments: [[], [0], [1], [0, 0, 1], [UInt8](repeating: 0xFF, count: 128)])
     func `A public key whose powers are known is refused`(_ key: [UInt8]) throws {
         let cipher = try #require(TransferCipher.ofSystem)

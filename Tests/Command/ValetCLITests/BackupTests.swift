@@ -29,6 +29,7 @@ import ValetUserPresence
         #expect(other.prompts.isEmpty)
     }
 
+    // Promise: 10.3
     @Test func `valet backup create refuses a short passphrase without --weak`() throws {
         let bench = try BackupBench.withItem()
         let words = [bench.file, "--passphrase-fd", "3"]

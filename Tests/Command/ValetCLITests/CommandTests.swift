@@ -27,6 +27,7 @@ import Testing
                 of: "\\b[0-9a-f]{32}\\b", with: "{id}", options: .regularExpression)
     }
 
+    // Promise: 4.6
     @Test(arguments: scenarios)
     func `The built command does what the scenario says`(_ scenario: Scenario) throws {
         try TestedCommand.withFolder { folder in
@@ -112,6 +113,7 @@ import Testing
         #expect(errors.contains("this recovery key is lost") && errors.hasSuffix("\n1\n"))
     }
 
+    // Promise: 4.15
     @Test func `The built command reads the name of a secret from a descriptor`() throws {
         let outcome = try shell(
             """
@@ -209,6 +211,7 @@ import Testing
                 == "valet: error: argument 2 is not UTF-8\n")
     }
 
+    // Promise: 4.2
     @Test func `The built command leaves no core file and cannot be traced`() throws {
         let outcome = try shell(
             """
@@ -233,6 +236,7 @@ import Testing
             .split(separator: "\n").map(String.init)
     }()
 
+    // Promise: 4.6, 5.2, 5.6, 5.7
     @Test(arguments: cases)
     func `The command at a terminal passes the scenario`(_ name: String) throws {
         let outcome = try TestedCommand.withFolder { folder in

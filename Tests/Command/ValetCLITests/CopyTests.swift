@@ -14,6 +14,7 @@ import ValetSystem
         SecretValue(copying: Array(text.utf8).span)
     }
 
+    // Promise: 4.11
     @Test func `A copied value is known again by its hash alone`() throws {
         let copied = CopiedValue(value("hunter2"))
         let bytes = copied.bytes

@@ -26,6 +26,7 @@ import ValetKeychainModel
             && bench.console.outputText == "value"
     }
 
+    // Promise: 14.2
     @Test(arguments: [
         ["get"], ["show"], ["set"], ["remove", "--yes"], ["remove", "--yes", "--if-exists"],
         ["remove", "--yes", "--purge"], ["copy"],
@@ -70,6 +71,7 @@ import ValetKeychainModel
         }
     }
 
+    // Promise: 14.2
     @Test(
         arguments: [
             "UPDATE item SET salt = salt + 1 WHERE number = (SELECT min(number) FROM item)",
@@ -98,6 +100,7 @@ import ValetKeychainModel
         #expect(bench.run("get", "k") == .success && bench.console.output == [2])
     }
 
+    // Promise: 14.2
     @Test func `A former value is not the last one while another one is damaged`() throws {
         for value in ["1", "2", "3"] {
             #expect(bench.run("set", "k", input: Array(value.utf8)) == .success)

@@ -70,6 +70,7 @@ import ValetKeychainStore
         #expect(try bench.store.keychain.status().level == .passcode)
     }
 
+    // Promise: 14.8
     @Test func `valet device bind refuses the keychain's own key under any name`() throws {
         let link = bench.folder.path + "/link"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: ownKey)
@@ -135,6 +136,7 @@ import ValetKeychainStore
         #expect(bench.canRead("secret"))
     }
 
+    // Promise: 8.13
     @Test func `valet device bind goes back to a file of its own only with --lower`() throws {
         bench.run("device", "bind", "--key-file", keyPath)
         bench.reopen(deviceKeyPath: keyPath)

@@ -96,6 +96,7 @@ import ValetSealing
         #expect(text == expected && isPortableHere == isPortable)
     }
 
+    // Promise: 4.9
     @Test(arguments: [
         ("A=valet:x", DotenvVariable.Origin.text), ("A=\"valet:x\"", .text),
         ("A='valet:x'", .literal), ("A=`valet:x`", .literal),
@@ -114,6 +115,7 @@ import ValetSealing
         "a.b-c", "\\n",
     ]
 
+    // Promise: 4.9
     @Test(arguments: 0..<8)
     func `Every value that is written is read as the same bytes, and as data`(
         _ seed: UInt64

@@ -26,6 +26,7 @@ import ValetSealing
         Self.classes.count { !$0.isDisjoint(with: text) }
     }
 
+    // Promise: 4.12
     @Test func `valet generate stores a secret and shows nothing of it`() throws {
         #expect(bench.run("generate", "k") == .success)
         #expect(bench.console.output.isEmpty)
@@ -65,6 +66,7 @@ import ValetSealing
         #expect(Set(dense).isSuperset(of: "-_"))
     }
 
+    // Promise: 4.12
     /// Each of n characters comes k times on average; chi-squared is near n − 1 if all are equally
     /// likely. A remainder of 2³² or a favoured class would be seen here.
     @Test func `valet generate chooses each character equally often`() {
@@ -83,6 +85,7 @@ import ValetSealing
         #expect(deviation < 130)
     }
 
+    // Promise: 4.12
     /// In texts of four characters of two classes, of 2 and 1 characters, that have both: the share
     /// of each must be the same. A forced character at a random place would favour some.
     @Test func `valet generate makes each secret that fits equally often`() throws {

@@ -41,6 +41,7 @@ import Testing
         #expect(bench.run("get", "k") == .success)
     }
 
+    // Promise: 5.6
     @Test(
         arguments: [
             [0], [0xFF], [0x1B, 0x5B], [0x61, 0x0D], [0x7F], [0xC2, 0x9B], [0xC2, 0x85],
@@ -86,6 +87,7 @@ import Testing
                 == #"{"name":"k","byteCount":6,"encoding":"utf-8","value":"a\"\\\né"}"# + "\n")
     }
 
+    // Promise: 5.6
     @Test(arguments: ["\u{1B}]0;a\u{7}", "\u{9B}2J", "\u{202E}", "\u{E0041}"])
     func `valet get writes no character as JSON that a terminal acts on`(_ text: String) throws {
         bench.console.isOutputTerminal = true

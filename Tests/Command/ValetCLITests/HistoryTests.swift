@@ -79,6 +79,7 @@ import ValetKeychainStore
         #expect((1...3).map(former) == ["three", "two", nil])
     }
 
+    // Promise: 16.2
     @Test func `remove --purge leaves nothing to undo`() {
         set("one", "two")
         #expect(bench.run("remove", "key", "--purge", "--yes") == .success)
@@ -87,6 +88,7 @@ import ValetKeychainStore
         #expect(rowCount == 0)
     }
 
+    // Promise: 16.2
     @Test func `remove --purge forgets a secret that was removed before`() {
         set("one")
         #expect(bench.run("remove", "key", "--yes") == .success)
@@ -125,6 +127,7 @@ import ValetKeychainStore
         #expect(bench.run("search", "valet.") == .notFound)
     }
 
+    // Promise: 16.2
     @Test func `settings history says how many are kept`() {
         #expect(bench.run("settings", "history", "1") == .success)
         set("one", "two", "three")
@@ -152,6 +155,7 @@ import ValetKeychainStore
         #expect(bench.run("get", "key", "--version=\(number)") == .usage)
     }
 
+    // Promise: 16.2
     @Test func `What a library replaces or deletes is gone`() throws {
         set("one")
         let item = try #require(bench.items.first)
@@ -160,6 +164,7 @@ import ValetKeychainStore
         #expect(rowCount == 0)
     }
 
+    // Promise: 16.2
     @Test func `A locked keychain tells nothing about former values`() throws {
         set("one", "two")
         try bench.store.keychain.setPasscode(Bench.passcode(Bench.passcode))
@@ -190,6 +195,7 @@ import ValetKeychainStore
         #expect(value == "two" && former(1) == "one")
     }
 
+    // Promise: 16.3
     @Test func `undo keeps a value that was stored with another accessibility`() {
         set("one")
         #expect(bench.run("remove", "key", "--yes") == .success)
@@ -200,6 +206,7 @@ import ValetKeychainStore
         #expect(bench.items.map(\.protectionClass) == [.afterFirstUnlock])
     }
 
+    // Promise: 16.3
     @Test func `undo refuses to replace a value that needs the user`() throws {
         try bench.store.keychain.setPasscode(Bench.passcode(Bench.passcode))
         set("one", "two")
@@ -227,6 +234,7 @@ import ValetKeychainStore
         #expect(bench.console.outputText.isEmpty)
     }
 
+    // Promise: 16.3
     @Test func `A secret that a move replaces comes back, and if not, the move says so`() {
         set("replaced")
         bench.run("set", "new", input: Array("moved".utf8))

@@ -123,6 +123,7 @@ import ValetKeychainModel
         #expect(bench.console.outputText.contains("eychainCanaryUsername"))
     }
 
+    // Promise: 5.6
     @Test func `valet list escapes characters that a terminal would act on`() {
         bench.run("set", "x\n\u{1B}]0;\u{202E}", input: [1])
         bench.run("list")

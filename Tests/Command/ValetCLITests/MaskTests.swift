@@ -20,6 +20,7 @@ import ValetSealing
             .joined(separator: "#")
     }
 
+    // Promise: 4.6
     @Test(arguments: [
         (["hunter2"], ["a hunter2 b"], "a # b"), (["hunter2"], ["hunter2hunter2"], "##"),
         (["hunter2"], ["hun", "ter", "2!"], "#!"), (["hunter2"], ["hun", "dred"], "hundred"),
@@ -36,6 +37,7 @@ import ValetSealing
         #expect(masked(secrets, pieces.joined().map(String.init)) == expected)
     }
 
+    // Promise: 4.6
     @Test(arguments: [
         (["abcdef", "defghi"], "abcdefghi", "#"), (["abcdef", "cdefgh"], "xabcdefghy", "x#y"),
         (["abcabc"], "abcabcabc", "#"), (["aaaa"], "aaaaaaa", "#"),
@@ -50,6 +52,7 @@ import ValetSealing
         #expect(masked(secrets, output.map(String.init)) == expected)
     }
 
+    // Promise: 4.6
     @Test(arguments: [
         (["token\r\n"], "token", "#"), (["  token "], "x token y", "x # y"),
         (["\ttoken\n\n"], "token\n", "#\n"), (["a\r\nb\r\nc"], "a\nb\nc", "#"),

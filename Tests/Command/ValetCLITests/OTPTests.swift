@@ -67,6 +67,7 @@ import ValetSealing
         }
     }
 
+    // Promise: 4.13
     /// RFC 4226, appendix D: the codes of counters 0 to 9.
     @Test func `valet otp shows each code of RFC 4226 once`() {
         store("otpauth://hotp/a?secret=\(Self.key)&counter=0&issuer=x")
@@ -109,6 +110,7 @@ import ValetSealing
         #expect(bench.console.output.isEmpty)
     }
 
+    // Promise: 4.13
     @Test func `A counter is not stored over a value that has changed`() throws {
         store("old")
         let context = ItemSelection(scope: .ofCommand, key: .argument("k"), password: nil)

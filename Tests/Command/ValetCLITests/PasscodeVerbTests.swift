@@ -28,6 +28,7 @@ import ValetKeychainStore
         #expect(try bench.opens(with: "correct horse"))
     }
 
+    // Promise: 8.7
     @Test func `valet passcode set reports the keychain's state, and not the passcode`() throws {
         bench.run("passcode", "set", "--passcode-fd", "3", lines: ["correct horse"])
         let note = try #require(bench.console.notes.first)
@@ -37,6 +38,7 @@ import ValetKeychainStore
         #expect(!bench.everything.contains("horse"))
     }
 
+    // Promise: 8.7
     @Test func `valet passcode set refuses a short passcode before it asks again`() throws {
         bench.person.answers = ["short", "1234567", "äöüäöüä", "never asked"]
         #expect(bench.run("passcode", "set") == .usage)
@@ -50,6 +52,7 @@ import ValetKeychainStore
         #expect(try bench.store.keychain.status().state == .absent)
     }
 
+    // Promise: 8.7
     @Test func `valet passcode set refuses a short passcode of a descriptor at once`() throws {
         #expect(
             bench.run("passcode", "set", "--passcode-fd", "3", lines: ["short", "long enough"])
@@ -112,6 +115,7 @@ import ValetKeychainStore
 
     init() throws { bench = try Bench.withPasscode() }
 
+    // Promise: 8.6
     @Test func `valet passcode change asks for the old passcode, then twice for the new one`()
         throws
     {
@@ -147,6 +151,7 @@ import ValetKeychainStore
         #expect(bench.person.problems == ["wrong passcode", "wrong passcode"])
     }
 
+    // Promise: 8.6
     @Test func `valet passcode change with a wrong passcode does not ask for a new one`() throws {
         bench.person.answers = ["wrong", "wrong", "wrong", "new passcode"]
         #expect(bench.run("passcode", "change") == .denied)
@@ -216,6 +221,7 @@ import ValetKeychainStore
         #expect(bench.canRead("bound", as: .whenPasscodeSetThisDeviceOnly))
     }
 
+    // Promise: 8.13
     @Test func `valet passcode remove is refused where nobody can be asked`() throws {
         #expect(
             bench.run("passcode", "remove", "--passcode-fd", "3", lines: [Bench.passcode])

@@ -48,6 +48,7 @@ import ValetKeychainStore
         #expect(!bench.console.notes.joined().contains(key))
     }
 
+    // Promise: 8.12
     @Test func `valet recovery create replaces the earlier key`() throws {
         let first = try create()
         let second = try create("--yes")
@@ -57,6 +58,7 @@ import ValetKeychainStore
         #expect(use(words, [second, "battery staple"]) == .success)
     }
 
+    // Promise: 16.1
     @Test func `valet recovery create keeps the earlier key without consent`() throws {
         let first = try create()
         let lines = [Bench.passcode]
@@ -70,6 +72,7 @@ import ValetKeychainStore
         #expect(use(words, [first, "battery staple"]) == .success)
     }
 
+    // Promise: 16.1
     @Test func `valet recovery revoke keeps the key without consent`() throws {
         _ = try create()
         let lines = [Bench.passcode]
@@ -94,6 +97,7 @@ import ValetKeychainStore
         }
     }
 
+    // Promise: 14.12
     @Test
     func `valet recovery use after a forgotten passcode keeps all items but those that need it`()
         throws
@@ -109,6 +113,7 @@ import ValetKeychainStore
         #expect(!bench.canRead("bound", as: .whenPasscodeSetThisDeviceOnly))
     }
 
+    // Promise: 14.12
     @Test func `valet recovery use after a lost device key keeps the items that may migrate`()
         throws
     {
@@ -135,6 +140,7 @@ import ValetKeychainStore
         #expect(try bench.store.keychain.status().hasRecoveryKey)
     }
 
+    // Promise: 8.7
     @Test func `valet recovery use reports a mistyped key`() throws {
         var key = try create()
         key.append(key.removeLast() == "0" ? "1" : "0")
@@ -148,6 +154,7 @@ import ValetKeychainStore
         #expect(!bench.everything.contains(key))
     }
 
+    // Promise: 8.13
     @Test func `valet recovery use continues without a passcode only with --lower`() throws {
         let key = try create()
         #expect(use(["--yes", "--recovery-key-fd", "3"], [key]) == .usage)
@@ -178,6 +185,7 @@ import ValetKeychainStore
         #expect(bench.run("recovery", "revoke") == .notFound)
     }
 
+    // Promise: 8.12
     @Test func `valet recovery revoke makes the key invalid`() throws {
         let key = try create()
         #expect(

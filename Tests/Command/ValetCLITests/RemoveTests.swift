@@ -74,6 +74,7 @@ import ValetKeychainStore
         #expect(bench.console.questions.isEmpty && bench.items.isEmpty)
     }
 
+    // Promise: 16.1
     @Test func `valet remove asks at a terminal before it removes one secret`() {
         bench.console.isInputTerminal = true
         #expect(bench.run("remove", "a") == .denied)
@@ -85,6 +86,7 @@ import ValetKeychainStore
         #expect(bench.items.count == 1)
     }
 
+    // Promise: 16.1
     @Test(arguments: [["a"], ["a", "--if-exists"], ["--all"]])
     func `valet remove refuses to remove without consent if there is no terminal`(_ words: [String])
     {
@@ -93,6 +95,7 @@ import ValetKeychainStore
         #expect(bench.items.count == 2 && bench.console.questions.isEmpty)
     }
 
+    // Promise: 18.9
     @Test(arguments: [["a"], ["--all"]])
     func `valet remove refuses to remove without consent if questions are off`(_ words: [String]) {
         bench.console.isInputTerminal = true

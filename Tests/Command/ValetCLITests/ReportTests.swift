@@ -53,6 +53,7 @@ import ValetKeychainStore
                 #""people":null,"passcodeBound":null,"fingerprintGated":null"#))
     }
 
+    // Promise: 11.2
     @Test func `valet status shows who counts passcodes, and which items are bound or gated`()
         throws
     {

@@ -141,6 +141,7 @@ import ValetKeychainStore
         #expect(bench.values == [[2]])
     }
 
+    // Promise: 16.1
     @Test func `valet set asks at a terminal before it replaces a secret`() {
         bench.run("set", "k", input: [1])
         bench.console.isInputTerminal = true

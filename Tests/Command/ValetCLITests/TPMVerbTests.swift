@@ -65,6 +65,7 @@ struct `valet device, with a TPM` {
         #expect(bench.canRead("secret"))
     }
 
+    // Promise: 11.8
     @Test func `valet device unbind needs --lower`() throws {
         bench.run("device", "bind", "--tpm", "--accept-resettable-lockout")
         #expect(bench.run("device", "unbind") == .usage)
@@ -98,6 +99,7 @@ struct `valet device, with a TPM` {
 
 @Suite(.enabled(if: Swtpm.isThere, Comment(rawValue: Swtpm.missing)))
 struct `valet recovery use, without the TPM` {
+    // Promise: 11.10
     @Test func `valet recovery use warns before it gives up a TPM that it cannot see`() throws {
         let swtpm = try Swtpm()
         let bench = Bench(tpm: swtpm.device)
@@ -136,6 +138,7 @@ struct `valet device, with a TPM whose lockout can be reset` {
         "valet: warning: the TPM's lockout authorization is empty: anyone who starts another "
         + "system on this machine can reset the count of wrong passcodes"
 
+    // Promise: 11.1
     @Test
     func `valet device bind refuses a TPM with a resettable lockout where nobody can be asked`()
         throws
@@ -161,6 +164,7 @@ struct `valet device, with a TPM whose lockout can be reset` {
         #expect(try bench.store.keychain.status().level == (agrees ? .tpmAndPasscode : .passcode))
     }
 
+    // Promise: 11.1
     @Test func `status and doctor show a resettable TPM lockout until it is set`() throws {
         #expect(bench.run("device", "bind", "--tpm", "--accept-resettable-lockout") == .success)
         #expect(bench.console.notes.first == Self.warning)

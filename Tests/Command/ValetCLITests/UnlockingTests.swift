@@ -22,6 +22,7 @@ import ValetKeychainStore
         return try bench()
     }
 
+    // Promise: 18.4
     @Test func `A verb does not ask for the passcode where programs share opened keys`() throws {
         let script = """
             export VALET_LOCK_STATE=kernel

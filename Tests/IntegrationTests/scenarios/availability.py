@@ -29,6 +29,7 @@ def locked(world, env):
         agent.end()
 
 
+# Promise: 17.3
 @scenario(users=EVERY_USER)
 def shared(world):
     """Watchers in every process see each lock and unlock of a shared keychain."""
@@ -237,6 +238,7 @@ def given(text):
     return ours
 
 
+# Promise: 4.17
 @scenario(users=EVERY_USER)
 def descriptor(world):
     """A passcode from a descriptor unlocks at the first call and is read once."""
@@ -325,6 +327,7 @@ def wrong(world):
         closed.end()
 
 
+# Promise: 4.17
 @scenario
 def shared_descriptor(world):
     """A passcode from a descriptor does not unlock what processes share."""
@@ -363,6 +366,7 @@ def changed_keys(world):
         expect(owner.do("app getas ak a") == "value-a", "not readable again")
 
 
+# Promise: 3.3
 @scenario(users=EVERY_USER)
 def level(world):
     """Below the protection level that a program requires, no call works and no keychain is

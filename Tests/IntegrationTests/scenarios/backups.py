@@ -127,6 +127,7 @@ def piped(world):
     expect(world.finish(gone).code == 1, "a full disk is no failure")
 
 
+# Promise: 10.3
 @scenario
 def passphrases(world):
     """A backup takes its passphrase only from the descriptor that is named for it."""
@@ -192,6 +193,7 @@ def grow(world, count=120):
     return longest
 
 
+# Promise: 10.7
 @scenario
 def stopped(world):
     """A stopped backup does not keep the log from being checkpointed."""
@@ -266,6 +268,7 @@ def spooled(world):
     expect(world.get("last") == "small", "last")
 
 
+# Promise: 10.7
 @scenario
 def named_reader(world):
     """valet doctor names the process whose reading keeps the log from being checkpointed."""
@@ -296,6 +299,7 @@ def named_reader(world):
     agent.end()
 
 
+# Promise: 10.8
 @scenario(script=CRASH_TEST)
 def killed_creation(world):
     """A kill of backup create leaves no file, the old file or a complete new one.
@@ -328,6 +332,7 @@ def killed_creation(world):
     report(kill_count, tried, every)
 
 
+# Promise: 10.6
 @scenario(script=CRASH_TEST)
 def killed_restore(world):
     """A kill of backup restore leaves everything restored or nothing."""
@@ -383,6 +388,7 @@ def killed_first_restore(world):
         world.doctor()
 
 
+# Promise: 10.6
 @scenario
 def full_disk(world):
     """A backup or restore without room on the disk fails and changes nothing."""

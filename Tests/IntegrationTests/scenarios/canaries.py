@@ -14,6 +14,7 @@ VARIABLES = {"VALET_LOCK_STATE": "kernel", "LD_BIND_NOW": "1"}
 STAYING = ("ck", "cku", "dk", "dku", "sync f")
 
 
+# Promise: 7.12
 @scenario(users=EVERY_USER, script=LEAK_TEST)
 def after_locking(world):
     """No key of a locked keychain is in the memory of a process or in a file.
@@ -60,6 +61,7 @@ def after_locking(world):
         one.end()
 
 
+# Promise: 7.12
 @scenario(users=EVERY_USER, script=LEAK_TEST)
 def after_changing(world):
     """No key of a replaced epoch is in the memory of a process or in a file."""

@@ -25,6 +25,7 @@ def refused(world, *words, input=b"", **options):
     expect(outcome.code == 65 and "damaged" in outcome.err, words, outcome)
 
 
+# Promise: 14.2
 @scenario
 def of_passwords(world):
     """A command does not take the second of two passwords as the only one.
@@ -46,6 +47,7 @@ def of_passwords(world):
     expect(listed.code == 65 and listed.out == b"bert\n", listed)
 
 
+# Promise: 14.2
 @scenario
 def of_groups(world):
     """A damaged item of the first access group does not make a command take that of the second."""
@@ -64,6 +66,7 @@ def of_groups(world):
     expect(found == "value of TEAM.g2", found)
 
 
+# Promise: 14.2
 @scenario
 def of_logins(world):
     """A helper of git, docker or AWS does not return another login than the damaged one.
@@ -110,6 +113,7 @@ def of_logins(world):
     expect(world.run("aws-credentials", "get", "p").code == 0, "aws")
 
 
+# Promise: 14.2
 @scenario
 def of_imports(world):
     """An import does not put an item in the place of a damaged one."""
@@ -126,6 +130,7 @@ def of_imports(world):
     refused(world, "get", "ann", "--server", "a")
 
 
+# Promise: 14.2
 @scenario
 def of_exports(world):
     """An export to another keyring does not overwrite there what belongs to a damaged item."""

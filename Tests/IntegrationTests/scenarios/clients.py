@@ -301,6 +301,7 @@ def of_names_that_older_versions_stored(world):
     expect(values() == kept[1:3] + [("I.Example", "2")], values())
 
 
+# Promise: 4.3
 @scenario
 def of_git_with_wrong_bytes(world):
     """git-credential-valet refuses carriage returns, null bytes and lines without a key."""
@@ -328,6 +329,7 @@ def of_git_with_wrong_bytes(world):
     expect(len(git(world, "get", *SITE)[1]) == 70_009, "a long password is cut")
 
 
+# Promise: 4.5
 @scenario
 def of_a_locked_keychain(world):
     """Helpers fail at once while the keychain is locked, and git then asks by itself."""

@@ -111,12 +111,14 @@ def copies_and_clears(world, program):
     wait_until(lambda: display.paste() == SECRET.encode(), "it was not copied")
 
 
+# Promise: 4.11
 @scenario
 def by_xclip(world):
     """xclip gets a secret, which goes after its time unless something else was copied."""
     copies_and_clears(world, "xclip")
 
 
+# Promise: 4.11
 @scenario
 def by_xsel(world):
     """xsel gets a secret where there is no xclip."""
@@ -169,6 +171,7 @@ def ignore(number):
     signal.signal(number, signal.SIG_IGN)
 
 
+# Promise: 4.11
 @scenario(script=LEAK_TEST)
 def the_process_that_clears(world):
     """The process that clears a clipboard has neither the secret, a terminal nor the keychain."""
@@ -209,6 +212,7 @@ def the_process_that_clears(world):
         os.kill(pid, 15)
 
 
+# Promise: 4.11
 @scenario
 def by_wayland(world):
     """wl-copy gets a secret first, unless it would keep it in a file on a disk."""
@@ -272,6 +276,7 @@ def by_wayland(world):
         expect(file.read() == "--help\n--sensitive --type text/plain\n", outcome)
 
 
+# Promise: 4.11
 @scenario
 def by_the_terminal(world):
     """Without a graphical session the terminal gets a secret, by OSC 52."""

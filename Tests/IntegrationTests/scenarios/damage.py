@@ -99,6 +99,7 @@ def table(path):
         connection.close()
 
 
+# Promise: 14.5
 @scenario(script=CRASH_TEST)
 def flipped_byte(world):
     """A flipped bit in the database gives right values or errors, and valet doctor finds it."""
@@ -134,6 +135,7 @@ def flip(path, offset, mask):
         file.write(bytes([byte ^ mask]))
 
 
+# Promise: 1.6
 @scenario
 def changed_cell(world):
     """valet doctor finds a changed cell that SQLite takes for valid.
@@ -170,6 +172,7 @@ def cells(path):
     return found
 
 
+# Promise: 1.8
 @scenario
 def plain_sqlite(world):
     """Plain SQLite may read a keychain and checkpoint its log; what it changes is damage."""
@@ -199,6 +202,7 @@ def plain_sqlite(world):
     expect(is_whole and outcome.code == 0, outcome)
 
 
+# Promise: 14.5
 @scenario(script=CRASH_TEST)
 def damaged_device_key(world):
     """A damaged device key is refused, and every item returns with the right one."""
@@ -227,6 +231,7 @@ def damaged_device_key(world):
     world.doctor()
 
 
+# Promise: 14.5
 @scenario(script=CRASH_TEST)
 def cut_database(world):
     """A database that was cut gives right values or errors, and valet doctor finds it."""
@@ -244,6 +249,7 @@ def cut_database(world):
         command_copes(world, f"cut to {length}")
 
 
+# Promise: 14.13
 @scenario
 def newer_format(world):
     """A newer format is refused as newer, or as damaged if the keybag does not confirm it."""

@@ -33,6 +33,7 @@ def refuses(agent, *lines):
     expect("after becoming a daemon" in hint, "hint:", hint)
 
 
+# Promise: 17.6
 @scenario
 def closed(world):
     """A program that has closed all its descriptors is told so by every call."""
@@ -49,6 +50,7 @@ def closed(world):
     world.doctor()
 
 
+# Promise: 17.6
 @scenario
 def closed_before(world):
     """A program that closes all its descriptors before it uses the keychain can use it."""
@@ -63,6 +65,7 @@ def closed_before(world):
     world.doctor()
 
 
+# Promise: 2.7
 @scenario
 def closed_before_a_write(world):
     """A write right after its program has closed all descriptors writes nothing, nowhere."""
@@ -76,6 +79,7 @@ def closed_before_a_write(world):
     world.doctor()
 
 
+# Promise: 2.5
 @scenario
 def without_streams(world):
     """No file of the keychain becomes a standard stream of a program that has none."""
@@ -102,6 +106,7 @@ def without_streams(world):
     world.doctor()
 
 
+# Promise: 17.6
 @scenario
 def closed_in_part(world):
     """A program that closes some of its descriptors is told so, or goes on with the keychain."""
@@ -130,6 +135,7 @@ def closed_in_part(world):
     expect(refused >= 3, "refused only", refused)
 
 
+# Promise: 2.7
 @scenario
 def taken(world):
     """Files that take the numbers of closed descriptors are neither written nor closed."""
@@ -167,6 +173,7 @@ def locked_files(pid, folder):
     return found
 
 
+# Promise: 17.6
 @scenario
 def watching(world):
     """A watcher of keys ends in words after its program has closed all descriptors."""
@@ -192,6 +199,7 @@ def processor_time(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+# Promise: 17.6
 @scenario
 def forked(world):
     """A child of a program that closed all descriptors is told so, like its parent."""

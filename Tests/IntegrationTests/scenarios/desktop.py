@@ -157,6 +157,7 @@ def exact_attributes(world):
     expect(found.count(b"secret = ") == 2, found)
 
 
+# Promise: 20.3
 @scenario(users=EVERY_USER)
 def locked(world):
     """What is locked is found but not read; a question of pinentry unlocks it."""
@@ -191,6 +192,7 @@ def locked(world):
     expect(desktop.lookup("service", "mail") == b"pass 1", "after valet unlock")
 
 
+# Promise: 20.5
 @scenario
 def killed(world):
     """Nothing that a program was told is stored is lost when the service is killed."""
@@ -219,6 +221,7 @@ def killed(world):
         desktop.kill()
 
 
+# Promise: 20.5
 @scenario(script=CRASH_TEST)
 def killed_inside(world):
     """A kill at each call of the kernel in a write of the service leaves the old secret or the new."""
@@ -320,6 +323,7 @@ def replaced(world):
     expect(desktop.service.wait(20) == 0, "the second service")
 
 
+# Promise: 20.5
 @scenario
 def idle_with_items(world):
     """A service does not end for idleness while the collection in memory has items."""
@@ -333,6 +337,7 @@ def idle_with_items(world):
     expect(desktop.service.poll() is None, "it has ended")
 
 
+# Promise: 20.2
 @scenario
 def forged_signals(world):
     """Signals that a client sends in the name of the bus end neither the service nor a session."""
@@ -368,6 +373,7 @@ def git_helper(world):
     expect(git("get", *place) == b"", "erased")
 
 
+# Promise: 20.11
 @scenario
 def portal(world):
     """Each Flatpak gets a secret of its own, and always the same, through a descriptor."""
@@ -511,6 +517,7 @@ def installed(world):
     wait_for(lambda: not desktop.is_there(), "the end of the service")
 
 
+# Promise: 20.5
 @scenario
 def crowd(world):
     """Fifty clients at once each find what they have stored."""
@@ -819,12 +826,14 @@ def signals(world):
     by_hand(world, "signals", COMMAND)
 
 
+# Promise: 20.2
 @scenario
 def sessions(world):
     """A session belongs to the connection that opened it, until it closes it."""
     by_hand(world, "sessions")
 
 
+# Promise: 20.5
 @scenario(seconds=1800)
 def fuzzed(world):
     """Calls of every form and nonsense neither end the service nor lose a secret."""
@@ -879,6 +888,7 @@ loop.run()
 """
 
 
+# Promise: 20.12
 @scenario
 def watched_session(world):
     """The keychain is locked with the screen, and before the machine sleeps."""

@@ -84,6 +84,7 @@ KEYS = {
 }
 
 
+# Promise: 4.10
 @scenario(users=EVERY_USER, script=LEAK_TEST)
 def with_each_editor(world):
     """An editor changes a secret, adds no newline, and leaves nothing in the home folder."""
@@ -106,6 +107,7 @@ def with_each_editor(world):
         expect(not left, editor, "left copies in", left)
 
 
+# Promise: 4.10
 @scenario(script=LEAK_TEST)
 def creates_no_file_elsewhere(world):
     """While a secret is edited no file is created outside of the memory's folder."""
@@ -186,6 +188,7 @@ def a_new_secret(world):
     expect(world.run("contains", "none").code == 44, "an empty secret was stored")
 
 
+# Promise: 4.10
 @scenario(users=EVERY_USER)
 def overtaken(world):
     """A secret that another program changes while it is edited keeps that program's value.
@@ -209,6 +212,7 @@ def overtaken(world):
     expect(world.get("k") == "other" and world.get("k.edited-4") == "fourth", world.get("k"))
 
 
+# Promise: 4.10
 @scenario(users=EVERY_USER)
 def leaves_no_files(world):
     """What an editor writes beside the secret's file, and into its temporary folder, goes."""
@@ -223,6 +227,7 @@ def leaves_no_files(world):
     expect(world.get("k") == "two", world.get("k"))
 
 
+# Promise: 4.10
 @scenario(users=EVERY_USER)
 def signals(world):
     """Signals end editor and command, with nothing left and nothing stored."""
@@ -258,6 +263,7 @@ def signals(world):
     expect(not os.path.exists(noted(world)), "the folder is left")
 
 
+# Promise: 4.10
 @scenario(users=EVERY_USER)
 def as_a_job(world):
     """A shell stops, continues and ends an editor with the command as one job."""
@@ -338,6 +344,7 @@ def refusals(world):
     expect(world.get("k") == "one" and world.run("get", "binary").out == b"a\0b", "changed")
 
 
+# Promise: 4.10
 @scenario
 def without_memory(world):
     """Where no folder is in memory the secret is not written to a disk."""

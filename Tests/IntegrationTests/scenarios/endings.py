@@ -91,6 +91,7 @@ def rounds(world, count):
     return range(1000 if world.is_thorough else count)
 
 
+# Promise: 20.5
 @scenario(users=EVERY_USER, script=CRASH_TEST, seconds=7200)
 def replaced(world):
     """A service that is replaced while it stores answers every call, and harms no secret."""
@@ -114,6 +115,7 @@ def replaced(world):
     desktop.kill()
 
 
+# Promise: 20.5
 @scenario(users=EVERY_USER, script=CRASH_TEST, seconds=7200)
 def without_bus(world):
     """A service that is killed, or whose bus ends, while it stores harms no secret."""
@@ -148,6 +150,7 @@ def without_bus(world):
     check(world, stored, "at the end")
 
 
+# Promise: 20.5
 @scenario(users=EVERY_USER, script=CRASH_TEST, seconds=7200)
 def idle(world):
     """A service that ends because nobody has called answers the calls of that moment."""

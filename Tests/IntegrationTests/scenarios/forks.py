@@ -34,6 +34,7 @@ def after_use(world):
     world.doctor()
 
 
+# Promise: 13.16
 @scenario
 def on_many_threads(world):
     """Threads of a forked child use the keychain together, as their parent has done."""
@@ -50,6 +51,7 @@ def on_many_threads(world):
     world.doctor()
 
 
+# Promise: 13.16
 @scenario
 def idle_child(world):
     """A child that never uses the keychain does not keep the lock of a parent that was killed."""
@@ -69,6 +71,7 @@ def idle_child(world):
     world.doctor()
 
 
+# Promise: 13.16
 @scenario
 def in_the_middle(world):
     """A child that is forked during another thread's call is refused and does not hang."""
@@ -89,6 +92,7 @@ def in_the_middle(world):
     world.doctor()
 
 
+# Promise: 13.16
 @scenario(script=CRASH_TEST)
 def at_any_moment(world):
     """A fork at any moment of another thread's writes damages nothing."""

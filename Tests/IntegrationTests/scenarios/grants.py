@@ -179,6 +179,7 @@ def by_python(world, desktop, *words, **options):
     by_hand(world, *words, tasks=TASKS, desktop=desktop, **options)
 
 
+# Promise: 20.7
 @scenario(users=EVERY_USER)
 def by_program(world):
     """A program that the policy denies finds and changes nothing; others do as before."""
@@ -205,6 +206,7 @@ def by_program(world):
     expect(desktop.lookup("service", "mail") == b"pass 1", "without a policy")
 
 
+# Promise: 20.7
 @scenario(users=EVERY_USER)
 def mistaken(world):
     """A policy that cannot be read lets nobody in; the service says which line, and reads it again."""
@@ -247,6 +249,7 @@ def mistaken(world):
     expect(outcome.code == 64 and "line 1" in outcome.err, outcome)
 
 
+# Promise: 20.7
 @scenario(users=EVERY_USER)
 def asked(world):
     """Where the policy says 'ask' a person lets a program use a collection, until a lock."""
@@ -277,6 +280,7 @@ def asked(world):
     by_python(world, desktop, "asks", "yes", os.environ["VALET_TEST_COMMAND"], passcode)
 
 
+# Promise: 20.8
 @scenario
 def impostors(world):
     """Neither a copy of a program nor another file at its path in a sandbox is allowed in its name."""
@@ -298,6 +302,7 @@ def impostors(world):
         "unshare", "-m", "sh", "-c", f'mount --bind {copy} {path} && exec {path} "$@"'))
 
 
+# Promise: 20.8
 @scenario(users=EVERY_USER)
 def not_shown(world):
     """What denies and asks holds for a program that the kernel does not show, and for one that is
@@ -321,6 +326,7 @@ def not_shown(world):
     expect(desktop.lookup("service", "mail") == b"pass 1", "removed")
 
 
+# Promise: 20.8
 @scenario(users=EVERY_USER)
 def upgraded(world):
     """A program whose file is replaced while it runs goes on as before, if no rule names it."""
@@ -334,6 +340,7 @@ def upgraded(world):
     by_python(world, desktop, "reads_upgraded", copy, command=copy)
 
 
+# Promise: 20.10
 @scenario(users=EVERY_USER)
 def locks_by_itself(world):
     """The service that watches a shared group keeps no keychain unlocked beyond its idle time."""
@@ -355,6 +362,7 @@ def locks_by_itself(world):
     expect(json.loads(outcome.out)["state"] == "locked", outcome)
 
 
+# Promise: 20.7
 @scenario(users=EVERY_USER)
 def portal_policy(world):
     """A policy decides for each Flatpak that asks the portal, and for the program that speaks for it."""
@@ -367,6 +375,7 @@ def portal_policy(world):
     by_python(world, desktop, "portal", "refused")
 
 
+# Promise: 20.9
 @scenario(users=EVERY_USER)
 def noted(world):
     """With 'log reads' each secret that a program gets is noted, without the secret."""
@@ -385,6 +394,7 @@ def noted(world):
     expect(desktop.logged() == before, desktop.logged())
 
 
+# Promise: 20.10
 @scenario(users=EVERY_USER)
 def shared_group(world):
     """Programs read the passwords of a group that is shared, and change none of them."""

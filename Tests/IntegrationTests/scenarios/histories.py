@@ -104,6 +104,7 @@ def prepare(world):
     return Call(0, time.monotonic_ns(), "done")
 
 
+# Promise: 7.8
 @scenario(users=EVERY_USER, script=CRASH_TEST)
 def raced(world):
     """Each concurrent read fits an order of the locks and unlocks around it.
@@ -166,6 +167,7 @@ def private_runtime_folder():
     os.mkdir(f"/run/user/{os.geteuid()}", 0o700)
 
 
+# Promise: 7.8
 @scenario(script=CRASH_TEST)
 def accidents(world):
     """A damaged page of locks keeps the keychain locked until the next unlock."""

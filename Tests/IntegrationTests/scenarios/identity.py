@@ -10,6 +10,7 @@ from support import expect, need_root, scenario
 import support
 
 
+# Promise: 2.9
 @scenario
 def setuid(world):
     """A setuid program takes neither its name nor its keychain from a variable."""

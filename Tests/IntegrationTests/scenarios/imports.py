@@ -41,6 +41,7 @@ def digest(folder):
     return found
 
 
+# Promise: 4.4
 @scenario
 def with_collisions(world):
     """An import changes all or nothing, and an option decides about items that exist already."""
@@ -133,6 +134,7 @@ def that_are_killed(world):
     report(kill_count, tried, every)
 
 
+# Promise: 4.4
 @scenario
 def that_are_large(world):
     """A large import that is killed is completed by the next one, and others write in between."""
@@ -287,6 +289,7 @@ def of_an_export_at_a_terminal(world):
         os.close(terminal)
 
 
+# Promise: 4.4
 @scenario
 def of_pass(world):
     """valet import reads the store of pass, which gpg decrypts, and leaves it as it is."""
@@ -350,6 +353,7 @@ def of_pass(world):
         world.run("--kill", "all", env=env, command="gpgconf")
 
 
+# Promise: 4.4
 @scenario
 def of_a_keyring(world):
     """valet import reads GNOME Keyring over D-Bus, and leaves it as it is."""

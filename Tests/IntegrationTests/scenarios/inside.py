@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Promise: 8.9
 """Locks while another process is stopped at a system call of a key change, a recovery or a
 renewal."""
 
@@ -138,6 +139,7 @@ def rotating(world):
     lock_inside(world, "rotating")
 
 
+# Promise: 8.9
 @scenario(users=(ORDINARY,))
 def rotating_without_room(world):
     """A lock during a rotation without room for kernel keys holds."""
@@ -169,6 +171,7 @@ def recovering_alone(world):
     lock_inside(world, "recovering_alone")
 
 
+# Promise: 8.9
 @scenario(script=CRASH_TEST)
 def renewing(world):
     """A lock while an idle time is renewed holds."""

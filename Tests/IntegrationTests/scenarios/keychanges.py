@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Promise: 8.3, 11.10, 13.5
 """`kill -9` and refused calls at each step of new keys: spec/keys-and-states.md §8, case 6."""
 
 import collections
@@ -384,6 +385,7 @@ def changes_while_locked(world):
     close(agent, "one")
 
 
+# Promise: 8.3
 @scenario(users=EVERY_USER)
 def unpublished(world):
     """A kill between the commit of new keys and their publication leaves the keychain locked, and

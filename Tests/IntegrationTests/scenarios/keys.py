@@ -26,6 +26,7 @@ def refused(world, code, *verbs, among=None):
     expect(world.names() == names, "new files:", world.names() - names)
 
 
+# Promise: 14.7
 @scenario
 def no_device_key(world):
     """Without its device key a keychain is incomplete, and complete once it is back."""
@@ -42,6 +43,7 @@ def no_device_key(world):
     world.doctor()
 
 
+# Promise: 14.7
 @scenario(users=EVERY_USER)
 def other_device_key(world):
     """Under the device key of another keychain nothing is read or written.
@@ -64,6 +66,7 @@ def other_device_key(world):
     world.doctor()
 
 
+# Promise: 14.7
 @scenario(users=EVERY_USER)
 def lone_files(world):
     """A missing database or device key is not created anew.
@@ -182,6 +185,7 @@ def leftover_log(world):
     world.doctor()
 
 
+# Promise: 13.8
 @scenario(users=EVERY_USER, script=CRASH_TEST)
 def creation_race(world):
     """Fifty first writes at once create one keychain.
@@ -209,6 +213,7 @@ def creation_race(world):
         print(f"50 first sets under umask {umask:03o} in {seconds:.1f} s")
 
 
+# Promise: 13.8
 @scenario
 def created_meanwhile(world):
     """A call goes on with the keychain that another process creates at the same time."""

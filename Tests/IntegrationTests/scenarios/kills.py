@@ -64,6 +64,7 @@ def spread(items, count):
     return [items[int(index * step)] for index in range(min(count, len(items)))]
 
 
+# Promise: 13.1
 @scenario(script=CRASH_TEST)
 def existing(world):
     """A kill during a write leaves the old value or the new one."""
@@ -87,6 +88,7 @@ def existing(world):
     report(kill_count, tried, every)
 
 
+# Promise: 13.3
 @scenario(users=EVERY_USER, script=CRASH_TEST)
 def creation(world):
     """A kill during the first write leaves a keychain that the next write completes."""
@@ -133,6 +135,7 @@ def check_modes(world):
             expect(mode == 0o600, f"mode {mode:o} of", file)
 
 
+# Promise: 13.1
 @scenario(script=CRASH_TEST)
 def checkpoint(world):
     """A kill during a checkpoint of the log loses nothing."""

@@ -34,12 +34,14 @@ def pattern(seed):
     return bytes(found)
 
 
+# Promise: 4.1
 @scenario(script=LEAK_TEST)
 def after_use(world):
     """A secret that was stored, read and removed is not in the memory of its process."""
     search(world, "leak")
 
 
+# Promise: 4.17, 5.4
 @scenario(script=LEAK_TEST)
 def after_unlocking(world):
     """A passcode is not in the memory of the process that has unlocked with it."""
@@ -52,6 +54,7 @@ def after_opening(world):
     search(world, "leakpassword", {"VALET_LOCK_STATE": "process"})
 
 
+# Promise: 4.16
 @scenario(users=(ORDINARY,))
 def into_the_swap(world):
     """Where memory cannot be locked everything works, and valet doctor warns of swapping."""
@@ -135,6 +138,7 @@ def of_the_command(world):
             world.run("lock", "--all", env=env)
 
 
+# Promise: 4.3
 @scenario
 def of_helpers(world):
     """A password is not in the memory of the helper, import or export that has handled it."""
@@ -167,6 +171,7 @@ def of_helpers(world):
         world.started.remove(process)
 
 
+# Promise: 4.14
 @scenario(script=LEAK_TEST)
 def of_new_verbs(world):
     """Secrets that were made, that make codes, were edited or copied are not in memory."""

@@ -7,6 +7,7 @@ import signal
 from support import EVERY_USER, expect, scenario, stop
 
 
+# Promise: 17.1
 @scenario
 def stopped_holder(world):
     """A stopped holder of the writers' lock delays writers until the deadline and no reader."""
@@ -42,6 +43,7 @@ def killed_holder(world):
     world.doctor()
 
 
+# Promise: 13.10
 @scenario(users=EVERY_USER)
 def stray_close(world):
     """Inspecting the files of a keychain drops no lock of the same process.

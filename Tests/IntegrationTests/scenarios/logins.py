@@ -139,6 +139,7 @@ def notes(text):
     return [line for line in text.splitlines() if "SYSLOG(5)" in line]
 
 
+# Promise: 21.1
 @scenario(users=EVERY_USER)
 def unlocked(world):
     """A login unlocks the keychain with the password, and only a successful one."""
@@ -154,6 +155,7 @@ def unlocked(world):
         expect(login.state() == "unlocked", "locked without the argument `lock`")
 
 
+# Promise: 21.1
 @scenario(users=EVERY_USER)
 def unlocked_with_the_screen(world):
     """A screen locker, which renews the credentials of a session, unlocks the keychain."""
@@ -168,6 +170,7 @@ def unlocked_with_the_screen(world):
             login.run("lock")
 
 
+# Promise: 21.1
 @scenario(users=EVERY_USER)
 def other_passcode(world):
     """A login with another password than the passcode succeeds, and leaves the keychain locked."""
@@ -181,6 +184,7 @@ def other_passcode(world):
         expect("its passcode is not" in again, again)
 
 
+# Promise: 21.1
 @scenario(users=EVERY_USER)
 def without_keychain(world):
     """A login without a keychain, or without its passcode, makes and says nothing."""
@@ -200,6 +204,7 @@ def without_keychain(world):
     expect(login.state() == "noPasscode", login.state())
 
 
+# Promise: 21.4
 @scenario(users=EVERY_USER)
 def hanging(world):
     """A login waits at most five seconds for a command, and ends it with its children."""
@@ -235,6 +240,7 @@ def has_ended(process):
         return True
 
 
+# Promise: 21.5
 @scenario(users=EVERY_USER)
 def password_changed(world):
     """A change of the password changes the passcode, if that was the old password."""
@@ -255,6 +261,7 @@ def password_changed(world):
         login.opens("short")
 
 
+# Promise: 21.5
 @scenario(users=EVERY_USER)
 def password_set(world):
     """A password that is set without the old one leaves the passcode, and says so."""
@@ -265,6 +272,7 @@ def password_set(world):
         login.opens(PASSWORD)
 
 
+# Promise: 21.5
 @scenario(users=EVERY_USER)
 def password_expired(world):
     """An expired password that is changed during the login unlocks the keychain as well."""
@@ -286,6 +294,7 @@ def locked_at_the_end(world):
         expect(login.state() == "locked" and not notes(text), text)
 
 
+# Promise: 21.2
 @scenario(users=EVERY_USER)
 def rights(world):
     """The module's command has the user's rights and nothing of the host's, and no secret in its
@@ -351,6 +360,7 @@ def expect_own_descriptors(world, listed):
            and list(found.values()).count("socket") == 1 and found["2"] == "/dev/null", listed)
 
 
+# Promise: 21.3
 @scenario(users=EVERY_USER)
 def odd_passwords(world):
     """Passwords that are no line, or too long, are not passed on; all others are."""
@@ -381,6 +391,7 @@ def long_password(world):
         login.opens("z" + long)
 
 
+# Promise: 21.3
 @scenario
 def sessions_of_others(world):
     """A password does not go to the keychain of another user, whose session sudo opens."""
@@ -397,6 +408,7 @@ def sessions_of_others(world):
         expect(file.read() == f"{login.number}\n", "not as the user")
 
 
+# Promise: 21.2
 @scenario
 def hosts_without_rights(world):
     """A host that is neither root nor the user runs nothing."""
@@ -409,6 +421,7 @@ def hosts_without_rights(world):
     expect(os.path.exists(os.path.join(login.folder, "ran")), "the control does not run")
 
 
+# Promise: 21.3
 @scenario(users=EVERY_USER)
 def hosts(world):
     """The module leaves its host's signals, children and descriptors alone, and keeps the password
@@ -429,6 +442,7 @@ def hosts(world):
                 expect_own_descriptors(world, file.read())
 
 
+# Promise: 21.2
 @scenario(users=EVERY_USER)
 def module_libraries(world):
     """The module needs the C library and libpam alone, and exports PAM's functions alone."""

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Promise: 14.10
 """Files that cannot be opened or read once, at any step of a key change: whatever the error,
 every item is there afterwards, and the next write erases what is left of the old keys."""
 

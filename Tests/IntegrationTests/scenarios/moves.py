@@ -10,6 +10,7 @@ from setaside import secret
 from support import AGENT, CRASH_TEST, expect, need, scenario
 
 
+# Promise: 13.4
 @scenario(script=CRASH_TEST)
 def killed(world):
     """A kill during a change of accessibility leaves all items old or all items new."""
@@ -67,6 +68,7 @@ def move(world, template, *options, log=None):
     return found
 
 
+# Promise: 13.4
 @scenario(script=CRASH_TEST)
 def damaged(world):
     """A change of accessibility refuses a source with a damaged item."""

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Promise: 7.7
 """Processes that are killed while they unlock, lock or renew an idle time (docs/FORMAT.md
 §10.6)."""
 
@@ -209,6 +210,7 @@ def locking_all(world):
     kill_at_each(world, "locking_all")
 
 
+# Promise: 7.7
 @scenario(script=CRASH_TEST)
 def renewing(world):
     """A kill while an idle time is renewed leaves the old time or the new one."""

@@ -58,6 +58,7 @@ def change_failing(world, env):
         world.run("remove", "--all", "--yes")
 
 
+# Promise: 8.4
 @scenario
 def failed_change_with_own_keys(world):
     """A key change by a program with keys of its own touches no shared keys, fails or not."""
@@ -73,6 +74,7 @@ def failed_change_with_own_keys(world):
         expect(world.get("a", env=SHARED) == "value of a", "after", words)
 
 
+# Promise: 8.3
 @scenario
 def failed_change_with_shared_keys(world):
     """A key change that fails before its commit has published nothing."""
@@ -81,6 +83,7 @@ def failed_change_with_shared_keys(world):
         expect(world.get("a", env=SHARED) == "value of a", "after", words)
 
 
+# Promise: 7.15
 @scenario
 def misread_lock(world):
     """A lock that cannot open or read a file once locks its keychain, and no other one."""
@@ -105,6 +108,7 @@ def misread_lock(world):
     world.run("lock", "--all", env=away)
 
 
+# Promise: 7.15
 @scenario
 def lock_of_damaged_files(world):
     """A lock of a damaged keychain locks the others only if nothing tells which keychain it is."""

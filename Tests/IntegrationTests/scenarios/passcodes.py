@@ -171,6 +171,7 @@ def next_pipe():
     return ends_of_pipe[1]
 
 
+# Promise: 4.18
 @scenario
 def descriptors_not_given(world):
     """A descriptor that the caller did not open is not read for a passcode."""
@@ -239,6 +240,7 @@ def given_key(world):
     return path, {**SHARED, "VALET_DEVICE_KEY_FILE": path}
 
 
+# Promise: 8.9
 @scenario(users=EVERY_USER)
 def new_keys_while_locked(world):
     """New keys do not unlock a locked keychain."""
@@ -264,6 +266,7 @@ def new_keys_while_locked(world):
         expect(value(world, "a", env=there) == "value of a", "unlocked")
 
 
+# Promise: 7.15
 @scenario(users=EVERY_USER)
 def unreadable(world):
     """A keychain whose files cannot be read can be locked."""
@@ -292,6 +295,7 @@ def unreadable(world):
         expect(state(world) == "locked", "not locked with a damaged database")
 
 
+# Promise: 7.15
 @scenario(users=(ORDINARY,))
 def unreadable_and_unknown(world):
     """If nothing tells which keychain to lock, all of the user's are locked."""
@@ -311,6 +315,7 @@ def unreadable_and_unknown(world):
             expect(facts["state"] == "beforeFirstUnlock", facts)
 
 
+# Promise: 18.4
 @scenario(users=EVERY_USER)
 def without_asking(world):
     """Without a terminal or pinentry, a locked keychain fails at once."""
@@ -327,6 +332,7 @@ def without_asking(world):
          "there is no terminal and no pinentry")
 
 
+# Promise: 18.10
 @scenario
 def settings(world):
     """A variable with an invalid value is an error for the library and the command."""
@@ -353,6 +359,7 @@ def settings(world):
     expect(world.get("a", env={"VALET_INTERACTION": "never"}) == "value of a", "never")
 
 
+# Promise: 18.4
 @scenario(users=EVERY_USER)
 def own_state(world):
     """Where each process unlocks for itself, the command unlocks for itself alone."""
@@ -373,6 +380,7 @@ def own_state(world):
         expect(state(world) == "beforeFirstUnlock", "others were unlocked, too")
 
 
+# Promise: 14.12
 @scenario(users=EVERY_USER)
 def recovery(world):
     """A recovery key restores what may leave the device."""
@@ -395,6 +403,7 @@ def recovery(world):
         world.run("doctor", env=SHARED)
 
 
+# Promise: 16.1
 @scenario
 def recovery_keys_at_once(world):
     """Two programs that create a recovery key at once create one."""

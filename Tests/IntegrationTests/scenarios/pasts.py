@@ -25,6 +25,7 @@ def state(world, key):
     return outcome.out.decode() if outcome.code == 0 else None, former(world, key)
 
 
+# Promise: 16.6
 @scenario(script=CRASH_TEST)
 def killed_changes(world):
     """A kill during a change leaves the secret and its former values of before or of after."""
@@ -75,6 +76,7 @@ def killed_removal(world):
     expect(kill_count > 0, "it was never killed")
 
 
+# Promise: 16.2
 @scenario
 def of_others(world):
     """What git and docker replace or remove leaves no former value; what an import replaces does."""

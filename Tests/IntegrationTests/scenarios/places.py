@@ -39,6 +39,7 @@ def read_only(world):
     expect(outcome.code == 1 and "read" in outcome.err, "first set:", outcome)
 
 
+# Promise: 13.15
 @scenario
 def full_disk(world):
     """A disk that fills up loses nothing, and writes work again when there is room."""
@@ -66,6 +67,7 @@ def full_disk(world):
     world.doctor()
 
 
+# Promise: 13.15
 @scenario
 def removing_on_full_disk(world):
     """On a full disk items can be removed."""
@@ -171,6 +173,7 @@ def remove_all(world, byte_count, is_running):
     world.doctor()
 
 
+# Promise: 13.15
 @scenario
 def filled_by_items(world):
     """On a disk that the keychain itself has filled every item can be removed."""
@@ -186,6 +189,7 @@ def filled_by_items_of_any_size(world):
     self_filled(world, sizes if world.is_thorough else sizes[4:5], 2)
 
 
+# Promise: 13.15
 @scenario
 def filled_by_large_items(world):
     """On a disk that items of some hundred kilobytes have filled every item can be removed."""
@@ -193,6 +197,7 @@ def filled_by_large_items(world):
     self_filled(world, (150_000, 400_000), 4)
 
 
+# Promise: 13.15
 @scenario
 def no_inode_left(world):
     """A file system without free inodes counts as a full disk."""
@@ -237,6 +242,7 @@ def blank_log_on_read_only(world):
 REFUSED = ("renameat2", "linkat", "mknodat")
 
 
+# Promise: 13.13
 @scenario
 def refused_calls(world):
     """A keychain and a backup can be created without hard links and exclusive renames."""
@@ -297,6 +303,7 @@ def clock_library(world):
     return library
 
 
+# Promise: 13.14
 @scenario
 def any_uptime(world):
     """No call crashes however long the machine has run."""
@@ -315,6 +322,7 @@ def any_uptime(world):
     world.doctor()
 
 
+# Promise: 13.14
 @scenario
 def any_clock(world):
     """Every call works at any setting of the clock."""
@@ -339,6 +347,7 @@ def any_clock(world):
     world.doctor()
 
 
+# Promise: 13.14
 @scenario
 def little_memory(world):
     """A large value that memory cannot hold is an error and not a crash."""
@@ -374,6 +383,7 @@ def expect_full(outcome):
     expect("hint: make room" in outcome.err, "no hint:", outcome)
 
 
+# Promise: 13.15
 @scenario(script=CRASH_TEST)
 def full_disk_at_each_write(world):
     """A write with little room on the disk succeeds or changes nothing."""
@@ -424,6 +434,7 @@ def leave_room(world, pages):
     os.close(ballast)
 
 
+# Promise: 2.6
 @scenario
 def foreign_home(world):
     """Root makes no folders in the home of another user."""
@@ -449,6 +460,7 @@ def foreign_home(world):
     expect(outcome.code == 0, outcome)
 
 
+# Promise: 2.6
 @scenario(users=(ORDINARY,))
 def unwritable_files(world):
     """Files that their owner may not write are named with the command that helps."""
@@ -488,6 +500,7 @@ def no_home(world):
         expect("HOME" in words and "VALET_HOME" in words, verb, outcome)
 
 
+# Promise: 2.2
 @scenario
 def relative_home(world):
     """A relative VALET_HOME is refused and nothing is created."""
@@ -523,6 +536,7 @@ def relative_base(world):
     expect(os.path.exists(f"{world.folder}/.local/state/valet/device.key"), "no device key")
 
 
+# Promise: 2.1
 @scenario(users=EVERY_USER)
 def new_folder(world):
     """An empty folder for a keychain is closed to other users by the first write."""
@@ -638,6 +652,7 @@ def expect_denied(outcome, *words):
     expect(what.count(": ") == 3, *words, "more than one operation:", lines[0])
 
 
+# Promise: 2.2
 @scenario
 def relative_device_key(world):
     """A relative VALET_DEVICE_KEY_FILE is refused."""
@@ -655,6 +670,7 @@ def relative_device_key(world):
 ENTRIES = ("", "device") + FILES
 
 
+# Promise: 2.1
 @scenario(users=EVERY_USER)
 def wrong_mode(world):
     """A keychain that its group or others can access is refused, with a hint."""
@@ -669,6 +685,7 @@ def wrong_mode(world):
     world.check("a")
 
 
+# Promise: 2.1
 @scenario
 def wrong_owner(world):
     """A keychain that another user owns is refused."""
@@ -697,6 +714,7 @@ def refused(world, name, *hints):
     expect(world.contents() == before, f"{name}: something was written")
 
 
+# Promise: 2.8
 @scenario(users=EVERY_USER)
 def links(world):
     """A symbolic link in place of a keychain's file or folder is refused."""
@@ -711,6 +729,7 @@ def links(world):
     world.check("a")
 
 
+# Promise: 2.8
 @scenario(users=EVERY_USER)
 def other_kinds(world):
     """A pipe, a folder or a second hard link in place of a keychain's file is refused."""

@@ -13,6 +13,7 @@ from support import COMMAND, EVERY_USER, expect, need, scenario
 OWN = {"VALET_LOCK_STATE": "process"}
 
 
+# Promise: 18.1
 @scenario(users=EVERY_USER)
 def nobody_needed(world):
     """Storing, checking and removing an item that needs the user asks nobody.
@@ -64,6 +65,7 @@ def control(agent, asker):
     expect(asker.was_started, "reading asked nobody")
 
 
+# Promise: 11.2
 @scenario
 def software_refused(world):
     """A program that requires a TPM neither reads nor asks where software guards the items.
@@ -87,6 +89,7 @@ def software_refused(world):
     agent.end()
 
 
+# Promise: 9.5
 @scenario(users=EVERY_USER)
 def application_password(world):
     """An item under an application password opens with that password alone.

@@ -51,6 +51,7 @@ def inherited(world, *options, env=None, input=b"", also=()):
     return outcome.out.decode().strip()
 
 
+# Promise: 4.7
 @scenario
 def nothing_of_the_passcode(world):
     """A program that the command starts has no descriptor and no variable of the passcode."""
@@ -155,6 +156,7 @@ def masked(world, *words, ignoring=(), blocking=(), **options):
         [COMMAND, "run", "--mask", "--env", "A=a", "--", *words], preexec_fn=prepare, **options)
 
 
+# Promise: 4.8
 @scenario
 def ends_with_the_command(world):
     """A masked program ends with the command, whatever the command's caller ignores or blocks."""

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Promise: 13.5
 """Key changes in which a system call fails: an error, nothing lost, and the process goes on."""
 
 import collections
@@ -64,6 +65,7 @@ def usable(change, outcome, may_lock):
     return was_refused
 
 
+# Promise: 13.5
 @scenario
 def full_disk(world):
     """A key change without room on the disk is refused before it begins."""
@@ -86,6 +88,7 @@ def full_disk(world):
     agent.end()
 
 
+# Promise: 13.5
 @scenario
 def full_disk_meanwhile(world):
     """A key change that meets a full disk changes nothing."""

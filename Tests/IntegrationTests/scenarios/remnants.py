@@ -28,6 +28,7 @@ def small_disk(world):
     return image
 
 
+# Promise: 8.1, 8.2
 @scenario
 def on_disk(world):
     """Old keys leave nothing on the disk that opens a key in use."""
@@ -81,6 +82,7 @@ def seen(world):
     return bag
 
 
+# Promise: 8.1
 @scenario
 def idle_reader(world):
     """Old keys are erased when the last reader of older rows has gone."""
@@ -103,6 +105,7 @@ def idle_reader(world):
     world.doctor()
 
 
+# Promise: 8.5
 @scenario
 def removed_passcode(world):
     """After a passcode is removed, old copies open nothing that needed it."""

@@ -137,6 +137,7 @@ def each(world, ways, then):
 WAYS = ("removed", "moved", "empty", "copied", "older")
 
 
+# Promise: 2.4
 @scenario(users=EVERY_USER)
 def write_first(world):
     """A write without the log or the index in its place goes on with those at the path."""
@@ -149,6 +150,7 @@ def write_first(world):
     each(world, WAYS, then)
 
 
+# Promise: 2.4
 @scenario
 def another_first(world):
     """A program that starts after the log or index was removed takes nothing from running ones."""
@@ -189,6 +191,7 @@ def closed(world):
         world.doctor()
 
 
+# Promise: 2.4
 @scenario
 def cut(world):
     """A log that was emptied while programs had it open is reported, and then given up."""
@@ -235,6 +238,7 @@ def given_up(world):
     world.doctor()
 
 
+# Promise: 2.4
 @scenario
 def under_load(world):
     """Every acknowledged write is kept while the log and its index are removed again and again."""

@@ -47,6 +47,7 @@ def check_all(world):
     world.doctor()
 
 
+# Promise: 14.6
 @scenario
 def damaged_indexes(world):
     """A damaged index is rebuilt from the items.
@@ -78,6 +79,7 @@ def damaged_indexes(world):
             check_all(world)
 
 
+# Promise: 14.6
 @scenario
 def killed_repair(world):
     """A kill of a repair leaves the keychain damaged as before or whole."""
@@ -108,6 +110,7 @@ def killed_repair(world):
     report(kill_count, tried, every)
 
 
+# Promise: 17.2
 @scenario
 def stopped_list(world):
     """A listing that nobody reads does not keep the log from being checkpointed."""
@@ -135,6 +138,7 @@ def stopped_list(world):
         expect((first + rest).count(b"some-key-with-a-long-name-") == 1500, words, "items missing")
 
 
+# Promise: 13.12
 @scenario
 def killed_deletion(world):
     """A kill while many items are deleted leaves each of them whole or gone."""

@@ -60,6 +60,7 @@ def open_files(agent, folder):
     return [path for path in paths if path == folder or path.startswith(folder + "/")]
 
 
+# Promise: 2.3
 @scenario(users=EVERY_USER)
 def writers(world):
     """Running programs write into the folder that replaced their keychain's folder."""
@@ -85,6 +86,7 @@ def writers(world):
     world.doctor()
 
 
+# Promise: 13.7
 @scenario
 def readers(world):
     """Running programs read the folder that replaced their keychain's folder."""
@@ -103,6 +105,7 @@ def readers(world):
     agent.end()
 
 
+# Promise: 2.3
 @scenario
 def other_lock(world):
     """The writers' lock of a replaced folder counts, not the lock of the folder before."""
@@ -123,6 +126,7 @@ def other_lock(world):
     world.doctor()
 
 
+# Promise: 2.3
 @scenario(users=EVERY_USER)
 def other_keychain(world):
     """A process never mixes a keychain with the one that replaces it."""
@@ -155,6 +159,7 @@ def other_keychain(world):
     agent.end()
 
 
+# Promise: 2.3
 @scenario
 def link_above(world):
     """Switching a symbolic link above the keychain's folder replaces the folder."""
@@ -182,6 +187,7 @@ def link_above(world):
     world.doctor()
 
 
+# Promise: 13.7
 @scenario
 def vanished(world):
     """A keychain whose folder is gone is created anew by the next write."""
@@ -199,6 +205,7 @@ def vanished(world):
     world.doctor()
 
 
+# Promise: 13.7
 @scenario
 def under_load(world):
     """Every acknowledged write is in the folder that was in place at that time."""
@@ -254,6 +261,7 @@ def under_load(world):
     print(f"{count} writes, {turns} times replaced")
 
 
+# Promise: 13.7
 @scenario
 def device_folder(world):
     """The folder of the device key is replaced together with the database's or after it."""
@@ -282,6 +290,7 @@ def device_folder(world):
     agent.end()
 
 
+# Promise: 2.3
 @scenario
 def while_opening(world):
     """A database is never opened with the log of the folder that it replaces."""

@@ -10,6 +10,7 @@ from support import CRASH_TEST, Agent, expect, scenario, stop
 VARIABLES = {"VALET_LOCK_STATE": "process"}
 
 
+# Promise: 13.6
 @scenario(script=CRASH_TEST)
 def beside_others(world):
     """A rotation of keys delays no call beyond its deadline."""
@@ -50,6 +51,7 @@ def beside_others(world):
     print(f"{count} rows in {seconds:.1f} s; calls and the slowest in ms: {slowest}")
 
 
+# Promise: 13.6
 @scenario(script=CRASH_TEST)
 def stopped_writer(world):
     """A writer that is stopped throughout a rotation loses nothing."""
@@ -77,6 +79,7 @@ def stopped_writer(world):
     world.doctor()
 
 
+# Promise: 13.6
 @scenario
 def running_reader(world):
     """A running program reads on through every key change."""

@@ -135,6 +135,7 @@ def status(world):
     return json.loads(do(world, "status", "--json").out)
 
 
+# Promise: 7.5, 7.6
 @scenario(users=EVERY_USER)
 def kernel_alone(world):
     """A sandbox that sees only kernel keyrings can neither read, forge nor extend an unlock.
@@ -236,6 +237,7 @@ def attack(world, sandbox):
     expect(sandbox("of", keychain) == [], "a lock leaves", sandbox("of", keychain))
 
 
+# Promise: 7.9
 @scenario(users=EVERY_USER)
 def locked_from_a_namespace(world):
     """A lock from another user namespace ends every unlock."""

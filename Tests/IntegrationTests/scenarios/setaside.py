@@ -17,6 +17,7 @@ def secret(world, number, new=None):
     return old
 
 
+# Promise: 14.11
 @scenario
 def rotation(world):
     """A key change refuses damaged items until their loss is accepted."""
@@ -47,6 +48,7 @@ def rotation(world):
     world.check("a", "c")
 
 
+# Promise: 14.11
 @scenario
 def recovery(world):
     """A recovery reports how many damaged items it has set aside.

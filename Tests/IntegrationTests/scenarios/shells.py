@@ -72,24 +72,28 @@ def completes(world, name):
     shell.end()
 
 
+# Promise: 18.6
 @scenario
 def bash(world):
     """Names of secrets complete in bash, whatever is in them, and none is run."""
     completes(world, "bash")
 
 
+# Promise: 18.6
 @scenario
 def zsh(world):
     """Names of secrets complete in zsh, whatever is in them, and none is run."""
     completes(world, "zsh")
 
 
+# Promise: 18.6
 @scenario
 def fish(world):
     """Names of secrets complete in fish, whatever is in them, and none is run."""
     completes(world, "fish")
 
 
+# Promise: 18.6
 @scenario
 def candidates(world):
     """Completion offers what fits the place, and nothing of a locked keychain."""

@@ -107,6 +107,7 @@ def fill_bytes():
         time.sleep(0.2)
 
 
+# Promise: 8.11
 @scenario(users=(ORDINARY,))
 def no_room_for_new_keys(world):
     """Keys change even without room in the kernel, and then programs unlock again."""

@@ -126,6 +126,7 @@ def stop_each(world, *words, count, stays_open):
           f"{read_count} reads came at once")
 
 
+# Promise: 17.7
 @scenario
 def setting(world):
     """A process that is stopped while it writes delays no reader and no writer beyond the
@@ -133,12 +134,14 @@ def setting(world):
     stop_each(world, "set", "target", count=5, stays_open=True)
 
 
+# Promise: 17.7
 @scenario
 def getting(world):
     """A process that is stopped while it reads delays no reader."""
     stop_each(world, "get", "key", *AGENT_ITEMS, count=5, stays_open=True)
 
 
+# Promise: 17.7
 @scenario
 def opening(world):
     """A process that is stopped while it opens a keychain to read delays nobody beyond the
@@ -146,6 +149,7 @@ def opening(world):
     stop_each(world, "get", "key", *AGENT_ITEMS, count=8, stays_open=False)
 
 
+# Promise: 17.7
 @scenario
 def opening_to_write(world):
     """A process that is stopped while it opens a keychain to write delays nobody beyond the
@@ -153,6 +157,7 @@ def opening_to_write(world):
     stop_each(world, "set", "target", count=6, stays_open=False)
 
 
+# Promise: 17.7
 @scenario
 def rotating(world):
     """A process that is stopped while it rotates keys delays nobody beyond the deadline."""
@@ -197,6 +202,7 @@ def refused(world, error, is_open):
     print(f"{error}: {slowest:.2f} s")
 
 
+# Promise: 17.7
 @scenario
 def no_locks(world):
     """Without file locks every call fails by its deadline and says why.

@@ -74,6 +74,7 @@ def changes(world):
     watch.end()
 
 
+# Promise: 18.5
 @scenario(users=EVERY_USER)
 def locks(world):
     """Locking and unlocking are told, and what changes meanwhile once it can be read."""
@@ -99,6 +100,7 @@ def locks(world):
     lock(world, "lock", "--all")
 
 
+# Promise: 18.5
 @scenario
 def idle_times(world):
     """Watching a keychain is no use of it: it locks after its idle time."""

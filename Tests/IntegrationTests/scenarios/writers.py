@@ -13,6 +13,7 @@ import keybags
 from support import COMMAND, CRASH_TEST, EVERY_USER, Failure, expect, need, scenario
 
 
+# Promise: 13.8
 @scenario(users=EVERY_USER, script=CRASH_TEST)
 def many_processes(world):
     """Eight concurrent processes lose no acknowledged write."""
@@ -34,6 +35,7 @@ def many_processes(world):
     print(f"{total} writes in {seconds} s, the slowest took {slowest} ms")
 
 
+# Promise: 16.1
 @scenario
 def if_absent(world):
     """Of several concurrent set --if-absent one stores, and the others report the item."""
@@ -78,6 +80,7 @@ def verify(world, logs):
     reader.end()
 
 
+# Promise: 13.8
 @scenario(script=CRASH_TEST)
 def threads(world):
     """Two concurrent processes of four threads lose no write."""
@@ -99,6 +102,7 @@ def threads(world):
     print(f"{8 * count} writes in {seconds:.1f} s")
 
 
+# Promise: 13.10
 @scenario(script=CRASH_TEST)
 def checkpoints(world):
     """The database is written only under the writers' lock."""
@@ -165,6 +169,7 @@ def traces_are_read(world):
         raise Failure(f"not seen: {lines}")
 
 
+# Promise: 14.13
 @scenario
 def newer_program(world):
     """Running programs stop at once when a later version demands a newer program.

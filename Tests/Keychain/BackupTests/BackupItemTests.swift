@@ -28,12 +28,14 @@ import ValetSealing
             protectionClass: protectionClass)
     }
 
+    // Promise: 10.2
     @Test(arguments: ProtectionClass.allCases)
     func `An item for a backup is not one of this device only`(_ protectionClass: ProtectionClass) {
         let code = code(properties(protectionClass: protectionClass))
         #expect(code == (protectionClass.isThisDeviceOnly ? .notMigratable : nil))
     }
 
+    // Promise: 10.2
     @Test func `An item for a backup has no access control`() {
         #expect(code(properties([.accessControl: .accessControl([1])])) == .notMigratable)
         #expect(code(properties([.accessControl: .bytes([1])])) == .notMigratable)

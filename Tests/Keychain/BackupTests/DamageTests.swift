@@ -68,6 +68,7 @@ private struct ChangingFile {
         #expect(error?.path == folder.backup, sourceLocation: location)
     }
 
+    // Promise: 10.2
     @Test func `A damaged backup is refused whichever byte of the header has changed`() throws {
         for index in 0..<236 {
             for bit in [0x01, 0x80] as [UInt8] {
@@ -85,6 +86,7 @@ private struct ChangingFile {
         }
     }
 
+    // Promise: 10.2
     @Test func `A damaged backup is refused whichever byte of a chunk has changed`() throws {
         try TestBackup.write([.sample("a")], to: folder.path("small"))
         let bytes = try folder.read("small")
@@ -101,6 +103,7 @@ private struct ChangingFile {
         _ = try reader.verify()
     }
 
+    // Promise: 10.2
     @Test func `A damaged backup is refused wherever it was cut off`() throws {
         try TestBackup.write([.sample("a")], to: folder.path("small"))
         let bytes = try folder.read("small")
@@ -129,6 +132,7 @@ private struct ChangingFile {
         expect(.truncated, at: "in chunk \(chunks.count - 1)")
     }
 
+    // Promise: 10.2
     @Test(arguments: [1, 2, 16, 65_553, 70_000])
     func `A damaged backup is refused with bytes after its end`(_ count: Int) throws {
         try folder.write(good + [UInt8](repeating: 0, count: count))
@@ -140,6 +144,7 @@ private struct ChangingFile {
         expect(.damaged, at: "after the last chunk")
     }
 
+    // Promise: 10.2
     @Test(arguments: [[1, 0, 2], [0, 2, 1], [0, 0, 1, 2], [0, 1, 1, 2], [1, 2], [0, 2], [2]])
     func `A damaged backup is refused with chunks swapped, doubled or left out`(_ order: [Int])
         throws
@@ -149,6 +154,7 @@ private struct ChangingFile {
         expect(.damaged, at: "in chunk \(place)")
     }
 
+    // Promise: 10.2
     @Test(arguments: [0, 1, 2])
     func `A damaged backup is refused with a chunk of another backup`(_ index: Int) throws {
         try TestBackup.write(

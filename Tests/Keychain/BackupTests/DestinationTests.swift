@@ -22,6 +22,7 @@ import ValetTestValues
         }
     }
 
+    // Promise: 10.4
     @Test func `A backup's destination has its name only when it is whole`() throws {
         var writer = try TestBackup.writer(folder.backup)
         try writer.append(.sample("a", value: .init(repeating: 1, count: 200_000)))
@@ -31,6 +32,7 @@ import ValetTestValues
         #expect(folder.mode() == 0o600)
     }
 
+    // Promise: 10.4
     @Test func `A backup's destination is left as it was by a backup that is not finished`() throws
     {
         try folder.write([1, 2, 3])
@@ -108,6 +110,7 @@ import ValetTestValues
         #expect([.denied, .missing].contains(code("/proc/keys.backup")))
     }
 
+    // Promise: 10.4
     @Test(.enabled(if: Place.hasMemory, "needs root, to mount"))
     func `A backup's destination is on a disk with room`() throws {
         let place = try Place.memory(byteCount: 512 << 10)

@@ -12,6 +12,7 @@ import ValetTestValues
 
     init() throws { folder = try TestFolder() }
 
+    // Promise: 10.1
     @Test(arguments: ["Open sesame", "open sesam", "open sesame ", "open sesame\u{0}", "x"])
     func `The passphrase of a backup is not another one`(_ other: String) throws {
         try TestBackup.write([.sample("a")], to: folder.backup)

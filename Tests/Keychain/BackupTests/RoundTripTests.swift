@@ -96,6 +96,7 @@ import ValetTestValues
         #expect(Array(text.utf8) == Array(decomposed.utf8))
     }
 
+    // Promise: 10.1
     @Test func `What a backup contains is nowhere in the file`() throws {
         let name = "an account that can be told from noise"
         let value = Array("a value that can be told from noise".utf8)
@@ -118,6 +119,7 @@ import ValetTestValues
         #expect(same < 600)
     }
 
+    // Promise: 10.1
     @Test(arguments: [0, 1, 300])
     func `What a backup contains does not show in the size`(_ count: Int) throws {
         try TestBackup.write((0..<count).map { try .sample("\($0)") }, to: folder.backup)

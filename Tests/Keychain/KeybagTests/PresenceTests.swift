@@ -40,6 +40,7 @@ import ValetSystem
             with: (owner ?? sample).protector(), settings: PasscodeSample.settings)
     }
 
+    // Promise: 9.1
     @Test(arguments: PresencePair.allCases)
     func `Presence pairs open what was sealed to their public halves`(_ pair: PresencePair) throws {
         let sealed = try seal(pair, in: sample.locked)

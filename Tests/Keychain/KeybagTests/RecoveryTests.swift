@@ -162,6 +162,7 @@ import ValetSealing
         #expect(code { _ = try sample.recover(RecoveryKey(seed)) } == .noRecoveryKey)
     }
 
+    // Promise: 8.5
     @Test func `The next epoch has no key of a passcode that was removed`() throws {
         let secret = Randomness.bytes(32)
         let device = try TestKeybag.protector(secret)

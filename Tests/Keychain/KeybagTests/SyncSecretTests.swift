@@ -94,6 +94,7 @@ extension UnlockedKeybag {
             } == .wrongPasscode)
     }
 
+    // Promise: 8.10
     /// Changed by a holder of the root key, so that the MAC is right.
     @Test func `A sync secret opens only under its own tag, keychain, epoch and device`() throws {
         let swapped = try sample.resealed { records in

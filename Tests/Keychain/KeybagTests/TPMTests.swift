@@ -30,6 +30,7 @@ import ValetSealing
         #expect(keys.openClasses == ProtectionClass.allCases)
     }
 
+    // Promise: 11.6
     @Test func `A keybag behind a TPM needs device secret, passcode and the TPM's secret`() throws {
         let other = Randomness.bytes(32)
         let cases: [(KeybagFault, () throws -> Protector)] = [
@@ -53,6 +54,7 @@ import ValetSealing
         }
     }
 
+    // Promise: 11.6
     /// The disk without the TPM gives nothing to try passcodes on.
     @Test func `A keybag behind a TPM has nothing that opens without the TPM`() throws {
         #expect(sample.locked.records[.rootByPasscode] == nil)

@@ -18,6 +18,7 @@ import ValetSealing
         return (sample, seed)
     }
 
+    // Promise: 1.10
     @Test func `A keybag does not open with any byte changed`() throws {
         let (sample, seed) = try Self.sample()
         let protector = try sample.protector()

@@ -34,6 +34,7 @@ import ValetSealing
         #expect(one.ids == two.ids)
     }
 
+    // Promise: 3.4
     @Test func `Unlocking a keybag has no key of the class that needs a passcode`() throws {
         #expect(sample.locked.records[.classKey(.whenPasscodeSetThisDeviceOnly)] == nil)
         let keys = try sample.unlock(sample.locked)
@@ -86,6 +87,7 @@ import ValetSealing
         #expect(code { _ = try passcode.unlock(sample.locked) } == .needsProtector)
     }
 
+    // Promise: 1.9
     /// Every bit of the keybag, by what it belongs to.
     @Test func `Unlocking a keybag refuses a keybag with any bit changed`() throws {
         let bytes = sample.locked.encoded
@@ -122,6 +124,7 @@ import ValetSealing
         ValetKeybagTests.code { _ = try sample.unlock(keybag) }
     }
 
+    // Promise: 1.10
     @Test(arguments: wraps)
     func `A record of a keybag does not open in the place of another`(_ tag: KeybagTag) throws {
         for other in Self.wraps where other != tag {

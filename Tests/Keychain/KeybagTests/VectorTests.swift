@@ -25,6 +25,7 @@ import ValetTestValues
         }
     }
 
+    // Promise: 11.6
     /// §4.2, §4.8.
     @Test(arguments: try Vector.all("tpm"))
     func `The vectors of keybags open with a TPM`(_ vector: Vector) throws {

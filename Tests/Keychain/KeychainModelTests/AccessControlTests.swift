@@ -102,6 +102,7 @@ import ValetKeychainModel
         #expect(demand.isNothing == ways.contains([]))
     }
 
+    // Promise: 6.3
     /// spec/secitem.md §10.7.
     @Test func `An access control counts no finger of another enrolment than its own`() throws {
         let bound = try AccessControl(.whenUnlocked, .biometryCurrentSet).bound(to: [1, 2])
@@ -118,6 +119,7 @@ import ValetKeychainModel
         #expect(bound.unbound.enrolment == nil)
     }
 
+    // Promise: 15.3
     /// docs/FORMAT.md §5.4: the first 32 bytes of a long enrolment name the reader.
     @Test func `An access control is bound to one reader, whatever others say`() throws {
         func enrolment(_ reader: UInt8, _ fingers: UInt8) -> [UInt8] {

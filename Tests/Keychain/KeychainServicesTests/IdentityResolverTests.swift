@@ -114,6 +114,7 @@ import ValetKeychainStore
         #expect(error?.path == Self.bundlePaths[0])
     }
 
+    // Promise: 3.1
     @Test func `A bundle that cannot be trusted is an error and not skipped`() {
         let resolver = IdentityResolver(
             environment: ["HOME": "/home/u"], executablePath: Self.program,
@@ -179,6 +180,7 @@ import ValetKeychainStore
         #expect(error?.path == path)
     }
 
+    // Promise: 3.1
     @Test func `A refused entitlements file is an error`() {
         let resolver = IdentityResolver(
             environment: [:], executablePath: Self.program,

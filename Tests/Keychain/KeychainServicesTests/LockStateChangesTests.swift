@@ -162,6 +162,7 @@ import ValetTestSupport
         #expect(await wait(keychain, protectionClass, .zero) == nil)
     }
 
+    // Promise: 17.3
     @Test func `Waiting for a closed class ends at the deadline`() async throws {
         let keychain = try TestKeychain.withItemsAndPasscode()
         try keychain.session.lock(all: false)
@@ -197,6 +198,7 @@ import ValetTestSupport
         }
     }
 
+    // Promise: 17.3
     @Test func `Waiting ends when its task is cancelled`() async throws {
         let keychain = try TestKeychain.withItemsAndPasscode()
         try keychain.session.lock(all: false)

@@ -26,6 +26,7 @@ import ValetKeychainModel
         #expect(try IdentityResolver.read(folder.appendingPathComponent("none").path) == nil)
     }
 
+    // Promise: 3.1
     @Test(arguments: [0o664, 0o646, 0o666])
     func `An entitlements file that others may write is refused`(_ permissions: Int) throws {
         let path = try file(permissions: permissions)

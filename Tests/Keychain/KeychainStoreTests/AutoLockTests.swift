@@ -80,6 +80,7 @@ import ValetTestSupport
         #expect(opened != nil && now === opened)
     }
 
+    // Promise: 7.3
     @Test(arguments: Question.allCases)
     func `Asking for the state does not prolong an unlock with an idle time`(_ kind: Question)
         throws

@@ -12,6 +12,7 @@ import ValetTestSupport
 @Suite struct `A backup of a keychain` {
     let file = BackupPath()
 
+    // Promise: 10.2
     @Test func `A backup has every item that may leave the device and counts the others`() throws {
         let keychain = try TestKeychain.withEverything()
         let report = try keychain.backUp(to: file)
@@ -65,6 +66,7 @@ import ValetTestSupport
         for canary in canaries + ["canary"] { #expect(!text.contains(canary)) }
     }
 
+    // Promise: 10.5
     @Test func `A backup is of one moment while others write`() throws {
         let keychain = TestKeychain()
         for number in 0..<20 { try keychain.add(.generic("\(number)")) }
@@ -92,6 +94,7 @@ import ValetTestSupport
         }
     }
 
+    // Promise: 10.3
     @Test func `A backup refuses another passphrase`() throws {
         let keychain = TestKeychain()
         try keychain.add(.generic("a"))
@@ -139,6 +142,7 @@ import ValetTestSupport
         "UPDATE item SET epoch = 1000 WHERE number = ?1",
     ]
 
+    // Promise: 10.5
     @Test(arguments: damages)
     func `A backup of damaged items fails and names their number`(_ sql: StaticString) throws {
         let keychain = TestKeychain()
@@ -178,6 +182,7 @@ import ValetTestSupport
         #expect(!file.exists && !FileManager.default.fileExists(atPath: keychain.folder))
     }
 
+    // Promise: 10.9
     @Test(arguments: ["/keychain.db", "/backup", "/device/device.key", "/../{name}/x"])
     func `A backup among the keychain's own files is refused`(_ place: String) throws {
         let keychain = TestKeychain()
@@ -208,6 +213,7 @@ import ValetTestSupport
 }
 
 @Suite struct `A file that is no backup` {
+    // Promise: 10.9
     @Test(arguments: ["keychain.db", "keychain.db-wal", "keychain.lock"])
     func `The keychain's own files are not opened as a backup`(_ name: String) throws {
         let keychain = TestKeychain()

@@ -36,6 +36,7 @@ import ValetTestValues
 
     private func readable() -> Set<String> { bound.keychain.readable(of: Array(Self.names)) }
 
+    // Promise: 11.7
     @Test func `A bound keychain reports the tries that its TPM has left and its lockout`() throws {
         try store.keychain.setPasscode(passcode)
         try bound.bind(passcode)
@@ -79,6 +80,7 @@ import ValetTestValues
         }
     }
 
+    // Promise: 11.7
     @Test(arguments: Loss.allCases)
     func `A keychain that lost its TPM names the recovery key, which restores what may migrate`(
         _ loss: Loss
@@ -118,6 +120,7 @@ import ValetTestValues
         #expect(readable() == Self.migratable)
     }
 
+    // Promise: 11.10
     @Test func `A recovery loses nothing while the TPM is there`() throws {
         try store.keychain.setPasscode(passcode)
         let key = try store.keychain.createRecoveryKey(passcode)
@@ -128,6 +131,7 @@ import ValetTestValues
         #expect(readable() == Self.names)
     }
 
+    // Promise: 11.10
     /// That it is another TPM is believed of one that answers to the end.
     @Test func `A recovery loses nothing while the TPM's identity is unknown`() throws {
         let key = try store.keychain.createRecoveryKey(nil)
@@ -147,6 +151,7 @@ import ValetTestValues
         #expect(readable() == Self.migratable)
     }
 
+    // Promise: 17.5
     @Test func `A bound keychain waits for its TPM until the deadline of the call`() throws {
         let bound = try BoundKeychain(timeLimit: .milliseconds(500))
         try bound.keychain.add("item")
@@ -168,6 +173,7 @@ import ValetTestValues
         #expect(readable() == Self.names)
     }
 
+    // Promise: 11.10
     /// A program that may not use the TPM is told so, and loses nothing.
     @Test func `A bound keychain is not given up if TPM libraries are missing`() throws {
         let key = try store.keychain.createRecoveryKey(nil)
@@ -186,6 +192,7 @@ import ValetTestValues
         #expect(readable() == Self.names)
     }
 
+    // Promise: 11.10
     @Test func `A key change leaves the old or the new ones wherever the TPM disappears`()
         throws
     {

@@ -45,6 +45,7 @@ import ValetTestSupport
         #expect(try bound.keychain.delete(.exact("guarded")) == 1)
     }
 
+    // Promise: 11.7
     @Test func `A keychain bound to a TPM has its items and no device key on the disk`() throws {
         try bound.bind()
         let status = try store.keychain.status()
@@ -68,6 +69,7 @@ import ValetTestSupport
         #expect(try store.keychain.status().itemCount == Self.names.count)
     }
 
+    // Promise: 17.5
     @Test func `A process asks the TPM of its keychain once`() throws {
         try bound.bind()
         try bound.forget()
@@ -81,6 +83,7 @@ import ValetTestSupport
         #expect(isWhole())
     }
 
+    // Promise: 17.5
     @Test func `A process does not ask the TPM while others wait for the lock`() throws {
         try bound.bind()
         try bound.forget()
@@ -133,6 +136,7 @@ import ValetTestSupport
         #expect(bound.keychain.readable(of: names) == Set(names))
     }
 
+    // Promise: 17.5
     @Test func `An unlocked bound keychain is read without its TPM`() throws {
         try store.keychain.setPasscode(passcode)
         try bound.bind(passcode)
@@ -152,6 +156,7 @@ import ValetTestSupport
         #expect(try bound.keychain.value("afterFirstUnlock") == "value of afterFirstUnlock")
     }
 
+    // Promise: 11.8
     @Test func `A keychain stays bound whatever becomes of its passcode`() throws {
         try bound.bind(pcrs: [16])
         try store.keychain.setPasscode(passcode)
@@ -187,6 +192,7 @@ import ValetTestSupport
         #expect(isWhole())
     }
 
+    // Promise: 11.7
     @Test func `A keychain is bound to platform registers on request`() throws {
         try bound.bind(pcrs: [16])
         try bound.forget()

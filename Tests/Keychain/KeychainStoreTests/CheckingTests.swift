@@ -59,6 +59,7 @@ private final class LockableStore {
 
     init() throws { lockable = try LockableStore() }
 
+    // Promise: 8.6
     @Test func `Checking a passcode recognises it and unlocks nothing`() throws {
         try store.keychain.lock(all: true)
         let (right, wrong) = (
@@ -80,6 +81,7 @@ private final class LockableStore {
                 == .passcodeNotSet)
     }
 
+    // Promise: 8.12
     @Test func `Checking a recovery key recognises it and reports a missing one`() throws {
         let typed = LockableStore.bytes("V1")
         func message(_ text: borrowing SecretBytes) -> String? {
@@ -135,10 +137,12 @@ private final class LockableStore {
         #expect(try remains { _ in })
     }
 
+    // Promise: 7.16
     @Test func `Opened keys end when the passcode is removed`() throws {
         #expect(try !remains { try $0.keychain.removePasscode(LockableStore.passcode("right")) })
     }
 
+    // Promise: 7.16
     @Test func `Opened keys end with a recovery that sets no passcode`() throws {
         let remains = try remains { store in
             let key = try store.keychain.createRecoveryKey(LockableStore.passcode("right"))
@@ -149,6 +153,7 @@ private final class LockableStore {
 }
 
 @Suite struct `Binding a keychain to its own device key` {
+    // Promise: 14.8
     @Test func `A keychain refuses its own device key file as the given key and loses nothing`()
         throws
     {

@@ -46,6 +46,7 @@ struct RowDamage: Sendable, CustomTestStringConvertible {
         }
     }
 
+    // Promise: 14.2
     @Test(arguments: RowDamage.all)
     func `A damaged item in the first group does not make a search give that of another`(
         _ damage: RowDamage
@@ -61,6 +62,7 @@ struct RowDamage: Sendable, CustomTestStringConvertible {
         #expect(try keychain.value(.exact("a", group: "two")) == "of two")
     }
 
+    // Promise: 14.2
     @Test(arguments: RowDamage.all)
     func `A damaged local item does not make a search give the shared one`(_ damage: RowDamage)
         throws
@@ -92,6 +94,7 @@ struct RowDamage: Sendable, CustomTestStringConvertible {
         #expect(try store.contains(.exact("a"), for: keychain.caller))
     }
 
+    // Promise: 14.2
     @Test(arguments: RowDamage.all)
     func `A set replaces a damaged item of its own group and the values of others`(
         _ damage: RowDamage
@@ -107,6 +110,7 @@ struct RowDamage: Sendable, CustomTestStringConvertible {
         #expect(keychain.damage() == [])
     }
 
+    // Promise: 14.2
     @Test(arguments: RowDamage.all, [true, false])
     func `A set is found where a damaged item of another group comes first`(
         _ damage: RowDamage, _ hasThird: Bool
@@ -131,6 +135,7 @@ struct RowDamage: Sendable, CustomTestStringConvertible {
                 == .itemNotFound)
     }
 
+    // Promise: 14.2
     @Test(arguments: RowDamage.all, [true, false])
     func `A replacement is found, or refused`(_ damage: RowDamage, _ isLocal: Bool) throws {
         let items = [false, true].map { NewItem.generic("a", isSynchronizable: $0) }
@@ -182,12 +187,14 @@ struct RowDamage: Sendable, CustomTestStringConvertible {
         try keychain.add(.generic("b"))
     }
 
+    // Promise: 14.2
     @Test(arguments: RowDamage.all)
     func `A search for one item fails if the first match is damaged`(_ damage: RowDamage) throws {
         try keychain.tamper(damage.sql, damaged.parameter)
         #expect(failure { _ = try keychain.value(.generic([:], .localOnly)) } == .damaged)
     }
 
+    // Promise: 14.2
     @Test(arguments: RowDamage.all)
     func `A deletion that cannot tell whether a row matches deletes nothing`(_ damage: RowDamage)
         throws
@@ -204,6 +211,7 @@ struct RowDamage: Sendable, CustomTestStringConvertible {
         }
     }
 
+    // Promise: 14.3
     @Test(arguments: RowDamage.all)
     func `A damaged item is not reported as removed to watchers`(_ damage: RowDamage) throws {
         let service = PasswordService(
@@ -235,6 +243,7 @@ struct RowDamage: Sendable, CustomTestStringConvertible {
         damaged = try keychain.add(.generic("a", [.lookupAttributes: lookup]))
     }
 
+    // Promise: 14.2
     @Test(arguments: RowDamage.all)
     func `Storing by attributes adds no second item beside a damaged one`(_ damage: RowDamage)
         throws

@@ -24,6 +24,7 @@ import ValetTestSupport
         try keychain.add(.generic("b"))
     }
 
+    // Promise: 14.1
     @Test(arguments: damages)
     func `A damaged item is reported beside the items that are found`(_ sql: StaticString) throws {
         try keychain.tamper(sql, item.parameter)
@@ -33,6 +34,7 @@ import ValetTestSupport
         #expect(found.damage?.hint != nil)
     }
 
+    // Promise: 14.1
     @Test(arguments: damages)
     func `A damaged item is an error if nothing else is found`(_ sql: StaticString) throws {
         try keychain.tamper(sql, item.parameter)
@@ -74,6 +76,7 @@ import ValetTestSupport
         #expect(keychain.damage() == [])
     }
 
+    // Promise: 14.1
     @Test func `A damaged item is kept in quarantine unchanged`() throws {
         try keychain.tamper(Self.damages[0], item.parameter)
         let row = try keychain.row(item)
@@ -177,6 +180,7 @@ import ValetTestSupport
         #expect(keychain.damage() == [])
     }
 
+    // Promise: 1.7
     @Test func `A search entry for another item does not present it as the wanted one`() throws {
         try keychain.tamper(
             """
@@ -188,6 +192,7 @@ import ValetTestSupport
         #expect(!keychain.damage().isEmpty)
     }
 
+    // Promise: 1.7
     /// Both the entry and the row say so, but what is sealed does not.
     @Test func `A search entry that its row confirms does not present a wrong item`() throws {
         try keychain.tamper(

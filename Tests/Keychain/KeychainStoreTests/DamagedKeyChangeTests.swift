@@ -76,6 +76,7 @@ import ValetTestSupport
         }
     }
 
+    // Promise: 14.11
     @Test(arguments: Change.allCases, damages)
     func `A key change refuses damaged items and changes nothing`(
         _ change: Change, _ damage: StaticString
@@ -112,6 +113,7 @@ import ValetTestSupport
         }
     }
 
+    // Promise: 14.11
     @Test(arguments: Change.allCases)
     func `A key change continues on request and counts the items that it set aside`(
         _ change: Change
@@ -157,6 +159,7 @@ import ValetTestSupport
             try keychain.store.keychain.rotateKeys(first.get(), options).setAsideCount == 1)
     }
 
+    // Promise: 14.11
     @Test(arguments: [true, false])
     func `A recovery accepts damaged items and counts those that it did not announce`(
         hasDeviceKey: Bool

@@ -43,6 +43,7 @@ import ValetTestSupport
         #expect(failure { try keychain.delete(query) } == .itemNotFound)
     }
 
+    // Promise: 1.12
     @Test func `Deleting leaves nothing of a local item`() throws {
         try keychain.add(.generic("a", [.label: .text("l")]))
         try keychain.delete(.exact("a"))

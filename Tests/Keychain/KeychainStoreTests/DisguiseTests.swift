@@ -7,6 +7,7 @@ import ValetTestSupport
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
+// Promise: 1.5
 /// Columns that nobody has vouched for before the names in the row are open.
 @Suite struct `A row that says it is another sort of item` {
     struct Disguise: Sendable, CustomTestStringConvertible {
@@ -54,6 +55,7 @@ import ValetTestSupport
         }
     }()
 
+    // Promise: 1.5
     @Test(arguments: Disguise.all)
     func `A row with another sort of item is damaged whatever leads to it`(_ disguise: Disguise)
         throws
@@ -67,6 +69,7 @@ import ValetTestSupport
         #expect(try keychain.value(named: "two") == "value")
     }
 
+    // Promise: 1.5
     @Test(arguments: Disguise.all)
     func `A row with another sort of item is reported in a search for several`(_ disguise: Disguise)
         throws

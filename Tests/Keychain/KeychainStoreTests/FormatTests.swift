@@ -11,6 +11,7 @@ import ValetTestSupport
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
+// Promise: 14.13
 /// docs/FORMAT.md §7.
 @Suite struct `A keychain of a later version` {
     let keychain = TestKeychain()
@@ -96,6 +97,7 @@ import ValetTestSupport
     }
 }
 
+// Promise: 1.9
 /// docs/FORMAT.md §4.3: what the MAC covers.
 @Suite struct `Settings that somebody changed` {
     let keychain = TestKeychain()
@@ -175,6 +177,7 @@ import ValetTestSupport
         other.close()
     }
 
+    // Promise: 1.9
     @Test func `A process that meets the keybag of another keychain stops`() throws {
         let stranger = TestKeychain()
         try stranger.add(.generic("a"), "stranger")

@@ -172,6 +172,7 @@ private struct History {
         #expect(history.keychain.damage() == [])
     }
 
+    // Promise: 16.3
     @Test func `The present value is kept although the setting keeps none`() throws {
         try history.set("old", "present")
         try history.limit(0)
@@ -182,6 +183,7 @@ private struct History {
         #expect(try history.epochs.value("a") == "present")
     }
 
+    // Promise: 16.3
     @Test func `A value that needs the user is not replaced`() throws {
         try history.setPasscode()
         try history.set("plain 1", "plain 2")
@@ -192,6 +194,7 @@ private struct History {
         #expect(try history.values() == ["plain 1"])
     }
 
+    // Promise: 16.3
     @Test func `A value that needs the user is kept, and comes back as it was`() throws {
         try history.setPasscode()
         try history.guarded("guarded")
@@ -258,6 +261,7 @@ private struct History {
         #expect(try history.values() == ["5", "4", "3"])
     }
 
+    // Promise: 16.5
     @Test(
         arguments: [
             "UPDATE former SET kept = kept + 1", "UPDATE former SET reason = 2",
@@ -320,6 +324,7 @@ private struct History {
             .exact(name), ItemChanges(attributes: [.account: .text(new)]))
     }
 
+    // Promise: 16.4
     @Test func `Former values take the new name, and a purge leaves none`() throws {
         try history.set("1", "2", "3")
         try rename("a", to: "b")
@@ -344,6 +349,7 @@ private struct History {
         #expect(try history.store.formerItems(.exact("a"), for: other).count == 1)
     }
 
+    // Promise: 16.4
     @Test(
         arguments: zip(
             [ProtectionClass.afterFirstUnlock, .whenUnlocked, .whenUnlocked, .always],
@@ -363,6 +369,7 @@ private struct History {
         #expect(history.keychain.damage() == [])
     }
 
+    // Promise: 16.4
     @Test func `The value of a weaker class is not readable while the new one is locked`() throws {
         try history.setPasscode()
         try history.set("secret", "other", "secret", as: .afterFirstUnlock)
@@ -416,6 +423,7 @@ private struct History {
         return try history.store.keychain.backUp(request, passphrase: BackupPath.secret())
     }
 
+    // Promise: 16.4
     @Test func `A backup has former values, and counts them apart`() throws {
         try history.set("1", "2", "3", "4")
         try history.limit(5)
@@ -466,6 +474,7 @@ private struct History {
         #expect(try history.values() == ["3", "1"])
     }
 
+    // Promise: 16.4
     @Test func `A keychain that keeps no former values gets none from a backup`() throws {
         try history.set("1", "2")
         try history.set("gone", name: "b")

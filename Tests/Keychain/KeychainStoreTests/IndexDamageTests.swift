@@ -11,6 +11,7 @@ import ValetTestSupport
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
+// Promise: 14.6
 /// Bytes that are changed in what follows from the rows: `doctor --repair-indexes`.
 @Suite struct `A keychain with a damaged index` {
     static let indexes = [
@@ -142,6 +143,7 @@ import ValetTestSupport
         #expect(keychain.store.keychain.diagnose().allSatisfy { $0.severity == .fine })
     }
 
+    // Promise: 1.8
     @Test(arguments: indexes, Array(0..<32) + [3930, 3981, 4060, 4095])
     func `A keychain with a damaged index acknowledges no write that a search then misses`(
         _ name: String, _ offset: Int
@@ -271,6 +273,7 @@ import ValetTestSupport
         other.close()
     }
 
+    // Promise: 14.6
     @Test func `A repair is refused while the keychain is locked, and nothing changes`() throws {
         let epochs = TestKeychain()
         let passcode = try TestKeychain.passcode("the passcode")

@@ -60,6 +60,7 @@ import ValetTestSupport
         #expect(try names == ["device.key", "device.keys", "notes"])
     }
 
+    // Promise: 14.9
     @Test func `A link in the device key folder is not followed`() throws {
         let outside = TestKeychain.newFolder()
         #expect(FileManager.default.createFile(atPath: outside, contents: Data("mine".utf8)))
@@ -97,6 +98,7 @@ import ValetTestSupport
         keychain.store.keychain.diagnose().filter { $0.path?.hasPrefix(folder) == true }
     }
 
+    // Promise: 14.9
     @Test(arguments: Foreign.allCases)
     func `A key change ignores foreign files in the device key folder`(
         _ foreign: Foreign

@@ -80,6 +80,7 @@ import ValetTestSupport
         #expect(try epochs.value("a") == "value of a")
     }
 
+    // Promise: 8.3
     @Test func `A key change that fails on the way changes nothing`() throws {
         try epochs.addItems(Self.withoutPasscode)
         try epochs.addBatches(2)
@@ -111,6 +112,7 @@ import ValetTestSupport
         #expect(try !epochs.store.keychain.status().isErasePending)
     }
 
+    // Promise: 8.3
     @Test func `Writers wait for a key change until their deadline`() throws {
         try epochs.addBatches(2)
         let other = ItemStore(
@@ -130,6 +132,7 @@ import ValetTestSupport
         try other.set(Addition(.generic("x"), value: .text("v")), for: caller)
     }
 
+    // Promise: 8.3
     @Test func `Readers see the former keys until a key change commits`() throws {
         try epochs.addBatches(2)
         try epochs.store.keychain.setPasscode(first.get())

@@ -89,6 +89,7 @@ private struct Locked {
         locked = try Locked()
     }
 
+    // Promise: 8.9
     @Test(arguments: [Locked.Change.rotation, .revocation])
     private func `New keys leave a locked keychain locked with what was open`(
         _ change: Locked.Change
@@ -118,6 +119,7 @@ private struct Locked {
         #expect(keychain.readable(of: Locked.names) == Set(Locked.names))
     }
 
+    // Promise: 8.9
     @Test(arguments: [Locked.Change.rotation, .revocation])
     private func `New keys leave a keychain before its first unlock`(_ change: Locked.Change) throws
     {
@@ -137,6 +139,7 @@ private struct Locked {
         try locked.expectWhole()
     }
 
+    // Promise: 8.9
     @Test func `New keys are completed although the keychain is locked during the change`() throws {
         try keychain.addBatches(3)
         var count = 0
@@ -190,6 +193,7 @@ private struct Locked {
         #expect(keychain.readable(of: Locked.names) == Set(Locked.open))
     }
 
+    // Promise: 8.9
     @Test func `New keys that fail do not undo a lock during the change`() throws {
         try locked.fail { try locked.store.keychain.lock() }
         #expect(try keychain.lockState() == .locked)

@@ -76,6 +76,7 @@ import ValetTestSupport
         #expect(try accounts() == Self.accounts)
     }
 
+    // Promise: 14.4
     @Test(arguments: [0, 0.3, 0.5, 0.8], places)
     func `A flipped byte in a log is found before any read or write`(
         _ fraction: Double, _ offset: Int
@@ -100,12 +101,14 @@ import ValetTestSupport
         #expect(try Data(contentsOf: log) == damaged)
     }
 
+    // Promise: 14.4
     @Test(arguments: [0, 7, 18, 31])
     func `A flipped byte in the header of a log is found`(_ offset: Int) throws {
         try crash { _ in offset }
         #expect(refusal { _ = try accounts() }?.code == .keychainDamaged)
     }
 
+    // Promise: 14.4
     @Test func `A damaged log is discarded on request and kept beside the keychain`() throws {
         try crash { Self.place($0 / 2, 100) }
         let damaged = try Data(contentsOf: log)
@@ -121,6 +124,7 @@ import ValetTestSupport
         #expect(warnings.map(\.path) == [kept])
     }
 
+    // Promise: 14.4
     /// It looks like a transaction that a power cut ended.
     @Test func `A flipped byte in the last transaction of a log looks like a power cut`() throws {
         try crash { Self.place($0 - 1, 100) }

@@ -24,6 +24,7 @@ import ValetTestSupport
         try keychain.accounts(.generic([.lookupAttributes: Self.value(values)]))
     }
 
+    // Promise: 20.6
     @Test func `An item is found by each part of them, and by nothing else`() throws {
         try keychain.add(item("a", ["user": "anna", "host": "mail"]))
         try keychain.add(item("b", ["user": "ben", "host": "mail"]))
@@ -114,6 +115,7 @@ import ValetTestSupport
         ).wasThere
     }
 
+    // Promise: 20.6
     @Test func `An item takes the place of one with the same attributes alone`() throws {
         #expect(try !replace(item("a", ["n": "1"]), "one"))
         #expect(try !replace(item("b", ["n": "1", "m": "2"]), "two"))

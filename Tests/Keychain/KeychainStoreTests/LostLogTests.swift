@@ -56,6 +56,7 @@ import ValetTestSupport
         #expect(throws: KeychainFailure.self, performing: body)
     }
 
+    // Promise: 2.4
     @Test(arguments: files, Way.allCases)
     func `A write without its log goes on at the path, or says what is lost, and changes nothing`(
         _ files: [String], _ way: Way
@@ -111,7 +112,8 @@ import ValetTestSupport
         other.close()
     }
 
-    @Test func `No lock of every keychain follows from a log that is missing for a moment`() throws {
+    @Test func `No lock of every keychain follows from a log that is missing for a moment`() throws
+    {
         try keychain.setPasscode()
         try set("first")
         try lose(["-wal"], .removed)
@@ -121,6 +123,7 @@ import ValetTestSupport
         stranger.close()
     }
 
+    // Promise: 2.4
     @Test(arguments: [["-shm"], ["-wal"]], Way.allCases)
     func `What was acknowledged before the log was removed is kept`(
         _ files: [String], _ way: Way
@@ -132,6 +135,7 @@ import ValetTestSupport
         #expect(try (0...20).allSatisfy { try exists("item \($0)") })
     }
 
+    // Promise: 2.4
     @Test(arguments: Way.allCases)
     func `A write says that changes are lost with the log and its index`(_ way: Way) throws {
         try set("first")
@@ -140,6 +144,7 @@ import ValetTestSupport
         #expect(failure?.message.contains("the last changes before that are lost") == true)
     }
 
+    // Promise: 2.4
     @Test(arguments: [["-shm"], ["-wal"]], Way.allCases)
     func `A read opens a log that was removed anew within a tenth of a second`(
         _ files: [String], _ way: Way

@@ -11,6 +11,7 @@ import ValetTestSupport
 @testable import ValetKeychainDatabase
 @testable import ValetKeychainStore
 
+// Promise: 13.12
 /// More items than one transaction deletes: docs/decisions/0051-many-items.md.
 @Suite struct `Deleting many items` {
     static let count = 1600
@@ -135,6 +136,7 @@ import ValetTestSupport
         #expect(keychain.damage() == [])
     }
 
+    // Promise: 17.2
     @Test func `Deleting many items lets others write between batches and keeps their items`()
         throws
     {
@@ -197,6 +199,7 @@ import ValetTestSupport
         #expect(items.allSatisfy { $0.value == nil })
     }
 
+    // Promise: 17.2
     @Test func `A walk over many items holds no transaction between two steps`() throws {
         try fill(2500)
         var walk = try keychain.store.walk(.generic(), for: keychain.caller)

@@ -82,6 +82,7 @@ import ValetTestSupport
 
     // What somebody else may need.
 
+    // Promise: 14.9
     @Test func `A device key file that the user renamed stays`() throws {
         let old = try outdatedKey()
         for name in ["device.key.bak", "device.key.\(Self.number).bak", "device.key."] {
@@ -96,6 +97,7 @@ import ValetTestSupport
         #expect(finding.hint?.contains("rotate") == false)
     }
 
+    // Promise: 14.9
     @Test(arguments: ["device.key.notes", "device.key." + number])
     func `A file that is not a device key stays`(_ name: String) throws {
         let key = try #require(contents("device.key"))
@@ -113,6 +115,7 @@ import ValetTestSupport
         }
     }
 
+    // Promise: 14.9
     @Test func `The device key of another keychain in the same folder stays`() throws {
         let given = folder + "/given"
         plant("given", Data((0..<32).map { UInt8($0) }))
@@ -135,6 +138,7 @@ import ValetTestSupport
         #expect(try bound.value(of: .exact("a"), for: keychain.caller) != nil)
     }
 
+    // Promise: 14.9
     @Test func `An old device key stays if the recovery key replaced it`() throws {
         let text = try keychain.store.keychain.createRecoveryKey(nil)
         let (key, owner) = try Self.foreignKey()
@@ -164,6 +168,7 @@ import ValetTestSupport
         case zeros, foreign, text, exposed, nothing
     }
 
+    // Promise: 14.10
     @Test(arguments: Sight.allCases)
     func `An old device key stays while the present one is invisible`(_ sight: Sight) throws {
         let old = try #require(contents("device.key"))

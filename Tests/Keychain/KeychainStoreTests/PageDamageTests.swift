@@ -118,6 +118,7 @@ import ValetTestSupport
         #expect(keychain.damage() == [])
     }
 
+    // Promise: 14.6
     @Test(arguments: names)
     func `A flipped bit in a page is damage or nothing to every call, and a repair undoes it`(
         _ name: String
@@ -149,6 +150,7 @@ import ValetTestSupport
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
     }
 
+    // Promise: 14.6
     @Test func `A flipped bit in the log is damage to every call, and a repair undoes it`() throws {
         // A program that has the log open: nobody reads it anew and drops the frame.
         let other = keychain.otherProcess()
@@ -206,6 +208,7 @@ import ValetTestSupport
         return try keychain.row(try #require(item))
     }
 
+    // Promise: 14.6
     /// In front of the hash of the account is the place, one byte.
     @Test(arguments: [0, -1])
     func `A repair finds the name of a row in its index`(_ offset: Int) throws {
@@ -220,6 +223,7 @@ import ValetTestSupport
         try checkAllIsWell()
     }
 
+    // Promise: 14.6
     @Test func `A row that a repair cannot open is damaged, not absent`() throws {
         let names = try row("a3", "s3").names
         keychain.reopen()

@@ -14,6 +14,7 @@ import ValetTestSupport
 @Suite struct `An item with an application's password` {
     private let keychain = TestKeychain()
 
+    // Promise: 9.5
     @Test func `A sealed item opens with its application password alone`() throws {
         try keychain.addSealed("a", under: "own")
         #expect(try keychain.open("a") == .value("value of a"))
@@ -104,6 +105,7 @@ import ValetTestSupport
         #expect(keychain.update("a", to: "value") == .new)
     }
 
+    // Promise: 9.6
     @Test func `A sealed item that requires the user needs password and proof`() throws {
         try keychain.store.keychain.setPasscode(TestKeychain.passcode(TestKeychain.passcode))
         let joined: [AccessControl.Constraints] = [
@@ -125,6 +127,7 @@ import ValetTestSupport
         }
     }
 
+    // Promise: 9.7
     @Test func `A sealed item keeps its box through every key change`() throws {
         let item = try keychain.addSealed("a")
         let box = try keychain.box(item)
@@ -166,6 +169,7 @@ import ValetTestSupport
         #expect(keychain.damage().isEmpty)
     }
 
+    // Promise: 9.7
     /// Where no password can be had, nothing is stored without one, and nothing is lost.
     @Test func `A sealed item is not overwritten without a password`() throws {
         try keychain.addSealed("a")
@@ -178,6 +182,7 @@ import ValetTestSupport
         #expect(try keychain.open("a") == .value("value of a"))
     }
 
+    // Promise: 9.7
     @Test func `A sealed item is moved with the value that was read`() throws {
         let item = try keychain.addSealed("a")
         let version = ItemVersion(item.reference, modificationDate: item.date(.modificationDate))
@@ -211,6 +216,7 @@ import ValetTestSupport
         return changes
     }
 
+    // Promise: 9.7
     @Test func `Updating attributes of a sealed item needs no password and keeps the box`() throws {
         let item = try keychain.addSealed("a")
         let box = try keychain.box(item)
@@ -221,6 +227,7 @@ import ValetTestSupport
         #expect(try keychain.open("b") == .value("value of a"))
     }
 
+    // Promise: 9.8
     @Test func `Updating the value of a sealed item keeps its password`() throws {
         let item = try keychain.addSealed("a")
         let box = try keychain.box(item)
@@ -300,6 +307,7 @@ import ValetTestSupport
         ("ciphertext", 82, .failed(.damaged)), ("tag", 107, .failed(.damaged)),
     ]
 
+    // Promise: 9.5
     @Test(arguments: fields.indices)
     func `A box with a changed field is damaged, or its password is wrong`(_ index: Int) throws {
         let (name, offset, outcome) = Self.fields[index]
@@ -326,6 +334,7 @@ import ValetTestSupport
         #expect(try keychain.open("a") == .value("value of a"))
     }
 
+    // Promise: 9.5
     @Test func `A box does not open in another row`() throws {
         let (one, two) = (try keychain.addSealed("a"), try keychain.addSealed("b"))
         try keychain.rewrite(two, box: try keychain.box(one))
@@ -348,6 +357,7 @@ import ValetTestSupport
         ),
     ]
 
+    // Promise: 9.5
     @Test(arguments: splices.indices)
     func `A box with parts of another one is damaged`(_ index: Int) throws {
         let item = try keychain.addSealed("a")

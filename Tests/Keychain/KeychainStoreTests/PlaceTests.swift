@@ -33,6 +33,7 @@ import ValetTestSupport
         #expect(Set(try keychain.rows().map(\.placeID)) == [1, 2, 3])
     }
 
+    // Promise: 1.4
     @Test func `A place goes with its last item`() throws {
         try keychain.add(.generic("a"))
         try keychain.add(.generic("b"))
@@ -47,6 +48,7 @@ import ValetTestSupport
         #expect(try keychain.value(named: "c", service: "other") == "value")
     }
 
+    // Promise: 1.4
     /// An id that was given again must not lead a reader to another service.
     @Test func `A place that took the id of another one gives its own items`() throws {
         let other = keychain.otherProcess()
@@ -123,6 +125,7 @@ import ValetTestSupport
         }
     }
 
+    // Promise: 1.3
     @Test(
         arguments: [
             "UPDATE place SET id = 3 - id + 1000", "UPDATE place SET id = id - 1000",
@@ -138,6 +141,7 @@ import ValetTestSupport
         #expect(!keychain.damage().isEmpty)
     }
 
+    // Promise: 1.3
     @Test func `Places that were exchanged give no value of the other service`() throws {
         try keychain.tamper("UPDATE place SET id = id + 2")
         try keychain.tamper("UPDATE place SET id = 2 WHERE id = 3")
@@ -157,6 +161,7 @@ import ValetTestSupport
         #expect(!keychain.damage().isEmpty)
     }
 
+    // Promise: 1.3
     @Test func `A row that was moved to another place does not open there`() throws {
         let item = try #require(try keychain.item(.exact("a", service: "one")))
         try keychain.tamper(
@@ -172,6 +177,7 @@ import ValetTestSupport
         #expect(!keychain.damage().isEmpty)
     }
 
+    // Promise: 14.6
     /// The table and its index both have the hashes: a repair takes those that the items prove.
     @Test(arguments: ["place", "place_by_hash"], [true, false])
     func `A place is repaired from its other copy`(_ name: String, _ isService: Bool) throws {

@@ -48,11 +48,13 @@ import ValetTestSupport
         #expect(keychain.damage() == [])
     }
 
+    // Promise: 15.1
     @Test func `Items that need the user follow a change of passcode`() throws {
         try keychain.store.keychain.changePasscode(first, to: TestKeychain.passcode(Self.second))
         try expectAll(Self.second)
     }
 
+    // Promise: 9.1
     @Test func `Items that need the user follow a rotation and need a new proof`() throws {
         let old = try keychain.passcodeProof()
         try keychain.store.keychain.rotateKeys(first)
@@ -60,6 +62,7 @@ import ValetTestSupport
         try expectAll()
     }
 
+    // Promise: 15.1
     /// spec/secitem.md §10.7.
     @Test func `Items that need the user end with the passcode and are counted first`() throws {
         try keychain.add("class", as: .whenPasscodeSetThisDeviceOnly)
@@ -75,6 +78,7 @@ import ValetTestSupport
         #expect(keychain.read("person") == .failed(.itemNotFound))
     }
 
+    // Promise: 14.12, 15.1
     /// docs/FORMAT.md §4.6.
     @Test func `A recovery loses the items that only the passcode opens`() throws {
         let paper = try keychain.store.keychain.createRecoveryKey(first)
@@ -95,6 +99,7 @@ import ValetTestSupport
         #expect(try keychain.value("plain") == "value of plain")
     }
 
+    // Promise: 14.12
     @Test func `A recovery without a new passcode ends the items that need the user`() throws {
         let paper = try keychain.store.keychain.createRecoveryKey(first)
         try keychain.store.keychain.recover(with: paper, settingPasscode: nil)

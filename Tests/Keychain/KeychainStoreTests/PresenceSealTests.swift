@@ -41,6 +41,7 @@ import ValetTestSupport
         ("V cut", "UPDATE item SET secret = substr(secret, 2) WHERE number = ?1"),
     ]
 
+    // Promise: 9.2
     /// spec/keys-and-states.md §8, case 8.
     @Test(arguments: splices.indices)
     func `A presence seal with parts of another one is damaged`(_ index: Int) throws {
@@ -54,6 +55,7 @@ import ValetTestSupport
         #expect(!keychain.damage().isEmpty)
     }
 
+    // Promise: 9.2
     @Test func `A presence seal of an earlier value is damaged`() throws {
         let old = try keychain.row(item)
         try keychain.set(
@@ -65,6 +67,7 @@ import ValetTestSupport
         #expect(keychain.read("1", try keychain.passcodeProof()) == .failed(.damaged))
     }
 
+    // Promise: 9.1
     /// What a process has that the user's keychain is open to, and nobody typed anything to.
     @Test func `A presence seal stays closed to the holder of every other key`() throws {
         let person = try keychain.add("3", TestKeychain.accessControl(.userPresence))
@@ -88,6 +91,7 @@ import ValetTestSupport
         }
     }
 
+    // Promise: 9.1
     @Test func `A presence seal refuses a proof of another keychain`() throws {
         let other = try TestKeychain.withPasscode()
         try other.add("1", TestKeychain.accessControl(.devicePasscode))

@@ -43,6 +43,7 @@ import ValetTestSupport
         Case("companion or", [.companion, .devicePasscode, .or], [false, true, false, true]),
     ]
 
+    // Promise: 9.2
     @Test(arguments: cases)
     func `An item that needs the user opens for exactly what it requires`(_ one: Case) throws {
         let accessControl = try TestKeychain.accessControl(one.constraints, [1])
@@ -55,6 +56,7 @@ import ValetTestSupport
         }
     }
 
+    // Promise: 9.2
     /// spec/secitem.md §10.4.
     @Test(arguments: [[], .attributes, .value, [.attributes, .value]] as [ItemParts])
     func `A proof is required for such an item whatever is requested`(_ parts: ItemParts) throws {
@@ -67,6 +69,7 @@ import ValetTestSupport
         #expect(epochs.look("a", parts, PresenceAccess(.skipping, proof: proof)) == value)
     }
 
+    // Promise: 9.3
     /// spec/keys-and-states.md §8, case 14.
     @Test func `An item that needs the user is stored, found, listed and deleted without a proof`()
         throws
@@ -205,6 +208,7 @@ import ValetTestSupport
         (.biometryCurrentSet, .authenticationFailed),
     ]
 
+    // Promise: 15.4
     /// spec/secitem.md §10.3, §10.4, §10.6.
     @Test(arguments: refusals)
     func `An item that nobody could ever read is not added`(
@@ -235,6 +239,7 @@ import ValetTestSupport
                 == .invalidRequest)
     }
 
+    // Promise: 15.4
     /// spec/secitem.md §9.5, §10.6: -25291.
     @Test func `An item that needs the user requires a passcode`() throws {
         let keychain = TestKeychain()

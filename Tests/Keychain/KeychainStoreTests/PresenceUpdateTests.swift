@@ -87,6 +87,7 @@ import ValetTestSupport
         #expect(keychain.read("a", proof) == .value("value of a"))
     }
 
+    // Promise: 6.3
     /// spec/secitem.md §10.7: changed fingers.
     @Test func `An item of other fingers counts as gone and can be replaced`() throws {
         let accessControl = try TestKeychain.accessControl(.biometryCurrentSet, [1])
@@ -116,6 +117,7 @@ import ValetTestSupport
         #expect(try keychain.delete(.exact("a")) == 1)
     }
 
+    // Promise: 15.2
     @Test func `A proof of other fingers does not make an item count as gone`() throws {
         let accessControl = try TestKeychain.accessControl(.biometryCurrentSet, [1])
         try keychain.add("a", accessControl)

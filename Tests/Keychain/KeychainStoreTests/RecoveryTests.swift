@@ -29,7 +29,9 @@ import ValetTestSupport
         text = try keychain.store.keychain.createRecoveryKey(old)
     }
 
-    @Test func `A former recovery key opens nothing that is on the disk, or the call says so`() throws {
+    @Test func `A former recovery key opens nothing that is on the disk, or the call says so`()
+        throws
+    {
         let keychain = TestKeychain()
         try keychain.add("a")
         _ = try keychain.store.keychain.createRecoveryKey(nil)
@@ -47,6 +49,7 @@ import ValetTestSupport
         #expect(try !keychain.store.keychain.status().isErasePending)
     }
 
+    // Promise: 8.2, 8.8
     @Test func `A recovery of an open keychain leaves the former passcode nothing`() throws {
         let new = try TestKeychain.passcode("new passcode")
         try keychain.store.keychain.recover(with: text, settingPasscode: new)
@@ -111,6 +114,7 @@ import ValetTestSupport
         #expect(keychain.readable(of: Self.open) == Set(Self.open))
     }
 
+    // Promise: 8.8
     @Test func `Creating a recovery key leaves a locked keychain locked with what was open`() throws
     {
         try keychain.store.keychain.lock()

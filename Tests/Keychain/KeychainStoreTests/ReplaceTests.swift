@@ -72,6 +72,7 @@ import ValetTestSupport
         #expect(epochs.damage() == [])
     }
 
+    // Promise: 13.11
     @Test func `A failed replacement changes nothing`() throws {
         try keychain.add(.generic("a"), "1")
         try keychain.add(.generic("a").inGroup("two"), "2")

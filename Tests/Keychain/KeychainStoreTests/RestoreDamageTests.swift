@@ -25,6 +25,7 @@ final class Counter: Sendable {
     func increment() { count.add(1, ordering: .sequentiallyConsistent) }
 }
 
+// Promise: 10.6
 @Suite struct `Restoring a damaged backup` {
     let file = BackupPath()
     let keychain = TestKeychain()

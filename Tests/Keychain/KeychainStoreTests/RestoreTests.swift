@@ -53,6 +53,7 @@ import ValetTestSupport
         var testDescription: String { "\(policy), \(backupIsLaterBy) s" }
     }
 
+    // Promise: 10.6
     @Test(arguments: [
         Case(policy: .replace, backupIsLaterBy: -5, isReplaced: true),
         Case(policy: .replace, backupIsLaterBy: 5, isReplaced: true),

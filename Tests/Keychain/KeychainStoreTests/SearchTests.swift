@@ -215,6 +215,7 @@ import ValetTestSupport
     let keychain = TestKeychain()
     let stranger = Caller(applicationIdentifier: "stranger")
 
+    // Promise: 3.2
     @Test func `An item is invisible to applications without its access group`() throws {
         try keychain.add(.generic("a"))
         let store = keychain.store
@@ -318,6 +319,7 @@ import ValetTestSupport
         #expect(try keychain.value(ItemQuery(new.reference)) == "value")
     }
 
+    // Promise: 3.2
     @Test func `A stored reference into a foreign group finds nothing`() throws {
         let item = try keychain.add(.generic("a"))
         let stranger = Caller(applicationIdentifier: "stranger")

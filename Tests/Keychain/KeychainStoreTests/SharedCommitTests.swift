@@ -46,6 +46,7 @@ import ValetTestValues
         #expect(try keychain.value(named: "a") == "7")
     }
 
+    // Promise: 13.9
     @Test func `A write that fails in a shared commit is undone alone`() throws {
         let (crowd, caller) = (try crowd(), keychain.caller)
         try crowd.lead()
@@ -75,6 +76,7 @@ import ValetTestValues
         #expect(try accounts() == ["a", "b", "c", "old"])
     }
 
+    // Promise: 13.9
     @Test func `Nobody learns of a shared commit before it`() throws {
         let (crowd, other) = (try crowd(), keychain.otherProcess())
         let (isLast, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -98,6 +100,7 @@ import ValetTestValues
         other.close()
     }
 
+    // Promise: 13.9
     @Test func `A commit that fails fails all writes that share it`() throws {
         let crowd = try crowd()
         try crowd.allowForeignKeys()
@@ -208,6 +211,7 @@ import ValetTestValues
         #expect(try !store.contains(.exact("after"), for: caller))
     }
 
+    // Promise: 13.15
     @Test(.needsMounts) func `A removal on a full disk does not fail with a larger write`() throws {
         let folder = try TestFolder()
         let mount = try Mount.memory(at: folder.path, byteCount: 1 << 20)

@@ -135,6 +135,7 @@ struct Splice: Sendable, CustomTestStringConvertible {
     ]
 }
 
+// Promise: 1.2
 /// spec/keys-and-states.md §8, case 8.
 @Suite struct `A row that was put together from others` {
     let keychain = TestKeychain()
@@ -157,6 +158,7 @@ struct Splice: Sendable, CustomTestStringConvertible {
         return found?.parts.items.compactMap(\.text) ?? []
     }
 
+    // Promise: 1.2
     @Test(arguments: Splice.all)
     func `A row with parts of others gives no bytes`(_ splice: Splice) throws {
         try apply(splice)
@@ -241,6 +243,7 @@ struct Splice: Sendable, CustomTestStringConvertible {
         #expect(try keychain.number("SELECT count(*) FROM item") == 3)
     }
 
+    // Promise: 1.2
     @Test func `A row of an older version of an item does not open`() throws {
         let old = try keychain.row(one)
         try keychain.update(.exact("one"), ItemChanges(), "newer")

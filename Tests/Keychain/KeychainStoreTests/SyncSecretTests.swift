@@ -115,6 +115,7 @@ extension ItemStore {
         #expect(epochs.readable(of: names) == Set(names))
     }
 
+    // Promise: 7.13
     @Test func `A locked keychain stays locked with new sync secrets, and opens that of scope f`()
         throws
     {
@@ -130,6 +131,7 @@ extension ItemStore {
         #expect(try store.secrets() == secrets.locked)
     }
 
+    // Promise: 7.13
     @Test func `A keychain before its first unlock opens no sync secret`() throws {
         try store.keychain.setPasscode(passcode)
         try store.keychain.lock(all: true)
@@ -141,6 +143,7 @@ extension ItemStore {
         #expect(try store.secrets() == secrets)
     }
 
+    // Promise: 8.10
     @Test func `The sync secrets of a keychain are changed only with its passcode`() throws {
         try store.keychain.setPasscode(passcode)
         try store.set(secrets, passcode)
@@ -156,6 +159,7 @@ extension ItemStore {
         #expect(try epochs.lockState() == .unlocked)
     }
 
+    // Promise: 8.10
     @Test func `Every key change keeps the sync secrets`() throws {
         try store.set(secrets)
         try store.keychain.setPasscode(passcode)
@@ -183,6 +187,7 @@ extension ItemStore {
         #expect(try store.secrets() == secrets)
     }
 
+    // Promise: 8.10
     @Test func `A recovery without the device key loses the sync secrets, and says so before`()
         throws
     {

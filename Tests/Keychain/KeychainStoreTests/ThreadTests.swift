@@ -93,6 +93,7 @@ import ValetTestValues
         }
     }
 
+    // Promise: 13.2
     @Test func `The files stay open while a call is using them`() throws {
         try keychain.add(.generic("a"))
         let store = keychain.store
@@ -110,6 +111,7 @@ import ValetTestValues
         #expect(try keychain.items(.generic()).count == 1)
     }
 
+    // Promise: 13.2
     @Test func `The files stay open while a snapshot of them is held`() throws {
         try keychain.add(.generic("a"))
         let store = keychain.store
@@ -120,6 +122,7 @@ import ValetTestValues
         #expect(store.close().isClosed)
     }
 
+    // Promise: 13.2
     @Test func `Calls go on while another thread closes the files again and again`() throws {
         let keychain = keychain
         try keychain.add(.generic("a"))

@@ -38,6 +38,7 @@ import ValetTestSupport
         #expect(try keychain.accounts(.generic()).sorted() == ["a", "b"])
     }
 
+    // Promise: 13.12
     @Test func `Moving items does nothing if a source is gone`() throws {
         let old = try keychain.add(.generic("a"))
         try keychain.delete(.exact("a"))
@@ -45,6 +46,7 @@ import ValetTestSupport
         #expect(try keychain.accounts(.generic()) == [])
     }
 
+    // Promise: 13.4
     @Test func `Moving items does not delete a value that was stored after the read`() throws {
         let old = try keychain.add(.generic("a"), "old")
         try keychain.update(.exact("a"), ItemChanges(), "newer")
@@ -95,6 +97,7 @@ import ValetTestSupport
         #expect(try keychain.item(.exact("a"))?.protectionClass == .afterFirstUnlock)
     }
 
+    // Promise: 13.4
     @Test func `Changing the class of items does nothing if one of them has changed`() throws {
         let items = try ["a", "b"].map { try keychain.add(.generic($0), "value of \($0)") }
         try keychain.update(.exact("b"), ItemChanges(), "newer")

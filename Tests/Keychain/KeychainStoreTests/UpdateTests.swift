@@ -68,6 +68,7 @@ import ValetTestSupport
         #expect(try keychain.items(.generic([.label: .text("l")])).isEmpty)
     }
 
+    // Promise: 13.12
     @Test func `An update changes nothing if two items would become one`() throws {
         for name in ["a", "b", "c"] { try keychain.add(.generic(name), name) }
         let changes = ItemChanges(attributes: [.account: .text("x")])
@@ -95,6 +96,7 @@ import ValetTestSupport
         #expect(keychain.damage() == [])
     }
 
+    // Promise: 3.4
     @Test func `An update to the passcode class is refused without a passcode`() throws {
         try keychain.add(.generic("a"), "v")
         let changes = ItemChanges(protectionClass: .whenPasscodeSetThisDeviceOnly)
@@ -181,6 +183,7 @@ import ValetTestSupport
         #expect(try keychain.row(item).logicalTime >= row.logicalTime + 3)
     }
 
+    // Promise: 13.14
     /// The first and last nanosecond that there is, and the first of the years of this format.
     @Test(arguments: [.min, .max, -9_223_372_036_000_000_000, 0] as [Int64])
     func `The dates of an item are taken from any clock`(_ nanoseconds: Int64) throws {

@@ -74,6 +74,7 @@ import ValetTestSupport
         #expect(try keychain.items(.exact("a"), .value).first?.text == "value")
     }
 
+    // Promise: 1.11
     /// FORMAT §9: sizes are visible in steps.
     @Test(arguments: [
         (0, 32), (31, 32), (32, 64), (1023, 1024), (1024, 1056), (1025, 2048), (2047, 2048),

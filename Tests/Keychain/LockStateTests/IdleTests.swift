@@ -186,10 +186,12 @@ private func expectPostponing(_ sample: some IdleSample) throws {
 }
 
 @Suite struct `Idle time in this process` {
+    // Promise: 7.3
     @Test func `In one process the idle time begins anew with each use`() throws {
         try expectRenewal(ProcessSample())
     }
 
+    // Promise: 7.3
     @Test func `In one process the idle time goes no further than the end`() throws {
         try expectEnd(ProcessSample())
     }
@@ -198,6 +200,7 @@ private func expectPostponing(_ sample: some IdleSample) throws {
         try expectKeptByAnotherEpoch(ProcessSample())
     }
 
+    // Promise: 7.3
     @Test func `In one process the idle time passes while the state is only asked for`() throws {
         try expectAskingToRenewNothing(ProcessSample())
     }
@@ -211,10 +214,12 @@ extension Kernel {
     @Suite struct `Idle time in the kernel` {
         let sample = KernelSample()
 
+        // Promise: 7.3
         @Test func `In the kernel the idle time begins anew with each use`() throws {
             try expectRenewal(KernelSample())
         }
 
+        // Promise: 7.3
         @Test func `In the kernel the idle time goes no further than the end`() throws {
             try expectEnd(KernelSample())
         }
@@ -223,6 +228,7 @@ extension Kernel {
             try expectKeptByAnotherEpoch(KernelSample())
         }
 
+        // Promise: 7.3
         @Test func `In the kernel the idle time passes while the state is only asked for`() throws {
             try expectAskingToRenewNothing(KernelSample())
         }
@@ -266,6 +272,7 @@ extension Kernel {
             #expect(try !keyEntry(key).contains(" perm "))
         }
 
+        // Promise: 7.2
         @Test func `The first process that sees idle time end removes the keys from the kernel`()
             throws
         {
@@ -299,6 +306,7 @@ extension Kernel {
             #expect(sample.isUnlocked())
         }
 
+        // Promise: 7.3
         @Test func `Idle time in the kernel is not brought back by a renewal that comes too late`()
             throws
         {
@@ -322,6 +330,7 @@ extension Kernel {
             #expect(!sample.isUnlocked(late))
         }
 
+        // Promise: 7.3
         @Test func `Idle time in the kernel is over once somebody has locked`() throws {
             let other = sample.fresh()
             try sample.publish(idle: 800)
@@ -336,6 +345,7 @@ extension Kernel {
             #expect(try sample.read() == "locked 1\(KernelSample.first) notUnlocked")
         }
 
+        // Promise: 7.3
         @Test func `Idle time in the kernel of an earlier unlock does not come back`() throws {
             let other = sample.fresh()
             try sample.publish(idle: 800)

@@ -27,6 +27,7 @@ extension Kernel {
             return Array(bytes.prefix(Int(count)))
         }
 
+        // Promise: 7.5
         @Test(arguments: KeyScope.allCases)
         func `A sandbox finds no key in what it reads`(_ scope: KeyScope) throws {
             try sample.publish()
@@ -39,6 +40,7 @@ extension Kernel {
             }
         }
 
+        // Promise: 7.5
         @Test(arguments: KeyScope.allCases)
         func `A sandbox is not believed whichever byte it changes`(_ scope: KeyScope) throws {
             try sample.publish()
@@ -70,6 +72,7 @@ extension Kernel {
             #expect(try sample.read(sample.fresh()) == "\(first) invalid:\(code)")
         }
 
+        // Promise: 7.5
         @Test func `A sandbox cannot swap the two scopes`() throws {
             try sample.publish()
             let (unlocked, firstUnlock) = (try bytes(.whileUnlocked), try bytes(.afterFirstUnlock))
@@ -78,6 +81,7 @@ extension Kernel {
             #expect(try sample.read(sample.fresh()) == "before invalid:changedByOthers")
         }
 
+        // Promise: 7.5
         @Test func `A sandbox cannot bring back what it copied before a lock`() throws {
             try sample.publish()
             let copies = try KeyScope.allCases.map { ($0, try bytes($0), try sample.entry($0)) }
@@ -98,6 +102,7 @@ extension Kernel {
             #expect(try sample.read(sample.fresh()) == "before invalid:changedByOthers")
         }
 
+        // Promise: 7.5
         @Test func `A sandbox cannot make a deadline later with an older copy`() throws {
             try sample.publish(for: 100_000)
             let copy = try bytes(.whileUnlocked)
@@ -106,6 +111,7 @@ extension Kernel {
             #expect(try sample.read(sample.fresh()) == "\(first) invalid:changedByOthers")
         }
 
+        // Promise: 7.6
         @Test func `A sandbox cannot do more than lock by taking the rights of a key away`() throws
         {
             try sample.publish()
@@ -121,6 +127,7 @@ extension Kernel {
             #expect(try sample.read() == "before notUnlocked")
         }
 
+        // Promise: 7.6
         @Test(arguments: [Int32(KEYCTL_REVOKE), Int32(KEYCTL_INVALIDATE)], KeyScope.allCases)
         func `A sandbox cannot do more than lock by ending a key`(
             _ operation: Int32, _ scope: KeyScope
@@ -136,6 +143,7 @@ extension Kernel {
             #expect(try sample.read() == "unlocked 1\(KernelSample.all)")
         }
 
+        // Promise: 7.5
         @Test func `A sandbox cannot plant keys by their name`() throws {
             let id = sample.samples.keychainID
             for letter in ["u", "f"] {
@@ -210,6 +218,7 @@ extension Kernel {
             #expect(try sample.read(reader) == unlocked)
         }
 
+        // Promise: 7.10
         @Test func `Folders of shared keys stay locked when the page of before a lock is put back`()
             throws
         {
@@ -270,6 +279,7 @@ extension Kernel {
             }
         }
 
+        // Promise: 7.10
         @Test(arguments: [mode_t(0o640), 0o604, 0o700])
         func `Folders of shared keys are not shared through a file that others may read`(
             _ mode: mode_t
@@ -282,6 +292,7 @@ extension Kernel {
             #expect(try sample.read(sample.fresh()) == unlocked)
         }
 
+        // Promise: 7.10
         @Test func `Folders of shared keys are not shared through a symbolic link`() throws {
             try sample.publish()
             let elsewhere = sample.folder + "/elsewhere"
@@ -290,6 +301,7 @@ extension Kernel {
             #expect(try sample.read(sample.fresh()) == "before notUnlocked")
         }
 
+        // Promise: 7.10
         @Test func `Folders of shared keys are not shared through a file with a second name`()
             throws
         {
@@ -298,6 +310,7 @@ extension Kernel {
             #expect(try sample.read(sample.fresh()) == "before notUnlocked")
         }
 
+        // Promise: 7.10
         @Test func `Folders of shared keys keep no sharing key that opens anything after a lock`()
             throws
         {
@@ -314,6 +327,7 @@ extension Kernel {
             #expect(try next.readToEnd()?.dropFirst(42).allSatisfy { $0 == 0 } == true)
         }
 
+        // Promise: 7.9
         @Test func `Folders of shared keys that cannot be written keep the keys in the process`()
             throws
         {
@@ -395,6 +409,7 @@ extension Kernel {
             #expect(try sample.read(sample.fresh()) == unlocked)
         }
 
+        // Promise: 7.10
         @Test(arguments: [mode_t(0o755), 0o770])
         func `A runtime folder of the user that others may enter is not used`(_ mode: mode_t) throws
         {

@@ -141,6 +141,7 @@ extension Kernel {
             }
         }
 
+        // Promise: 7.1
         @Test func `Keys in the kernel are partly gone when locked, for whoever remembers them`()
             throws
         {
@@ -180,6 +181,7 @@ extension Kernel {
             #expect(try sample.read() == "before notUnlocked")
         }
 
+        // Promise: 7.2
         @Test func `The first process that sees keys past their deadline removes them`() throws {
             let other = sample.fresh()
             try sample.publish(for: 100)
@@ -202,6 +204,7 @@ extension Kernel {
             #expect(try sample.read() == "locked 1\(KernelSample.first) deadlinePassed")
         }
 
+        // Promise: 7.1
         @Test func `Keys in the kernel are not renewed or replaced once they are locked`() throws {
             try sample.publish(idle: 800)
             let key = try sample.serial(.whileUnlocked)
@@ -306,6 +309,7 @@ extension Kernel {
             #expect(try sample.read() == "unlocked 1\(KernelSample.all)")
         }
 
+        // Promise: 7.4
         @Test func `Keys in the kernel are those of one keychain only`() throws {
             let other = KernelSample()
             try sample.publish()

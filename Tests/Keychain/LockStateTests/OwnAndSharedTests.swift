@@ -36,6 +36,7 @@ extension Kernel {
                 unlockingSince: moment)
         }
 
+        // Promise: 8.4
         @Test func `A process with keys of its own replaces them alone, and says what that means`()
             throws
         {
@@ -49,6 +50,7 @@ extension Kernel {
             try sample.store.lock(all: true)
         }
 
+        // Promise: 8.4
         @Test func `A process with keys of its own ends them alone`() throws {
             let marks = try marks
             try replaceOwn(by: nil)
@@ -130,6 +132,7 @@ extension Kernel {
             #expect(!KernelKeyring.isGood(key))
         }
 
+        // Promise: 8.9
         @Test(arguments: [nil, false, true] as [Bool?])
         func `Shared keys are unlocked by a key change unless a lock comes during it`(
             _ isLockOfAll: Bool?

@@ -61,6 +61,7 @@ extension KeyPayload {
             parsed.period.numbers == (scope == .whileUnlocked ? [900, 700, 1_000] : [0, 0, 0]))
     }
 
+    // Promise: 7.13
     @Test func `A payload of keys puts together the keys that it took apart`() throws {
         let first = try KeyPayload(body: payload(.afterFirstUnlock, 4).body())
         let unlocked = try KeyPayload(body: payload(.whileUnlocked, 4).body())
@@ -219,6 +220,7 @@ extension Vector {
 }
 
 @Suite struct `The vectors of shared keys` {
+    // Promise: 7.4
     @Test(arguments: try Vector.all("lock-state", "payload"))
     func `The vectors of shared keys of payloads do what they say`(_ vector: Vector) throws {
         switch (vector.outcome, try open(vector)) {

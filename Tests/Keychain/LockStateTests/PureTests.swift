@@ -28,6 +28,7 @@ import ValetKeychainModel
         }
     }
 
+    // Promise: 7.11
     @Test func `The place of opened keys is the process where nobody has logged in`() {
         for user in [0, 999, 1000, 65_534] as [UInt32] {
             let provider = provider {
@@ -53,6 +54,7 @@ import ValetKeychainModel
         #expect(other.place == .process)
     }
 
+    // Promise: 7.11
     @Test(
         arguments: [
             "system.slice/cron.service", "machine.slice/machine-a.scope", "docker/0123",
@@ -65,11 +67,13 @@ import ValetKeychainModel
         #expect(provider.reason.hasSuffix("it runs in \(group)"))
     }
 
+    // Promise: 7.11
     @Test func `The place of opened keys is the process in a container that says so`() {
         let provider = provider { $0.container = "podman" }
         #expect(provider == LockStateProvider(.process, "this is a container: podman"))
     }
 
+    // Promise: 7.11
     @Test func `The place of opened keys is the process in other namespaces`() {
         #expect(provider { $0.hasOwnUserIDs = true }.reason == "this is a user namespace")
         #expect(provider { $0.hasOwnClock = true }.reason == "this is a time namespace")
@@ -110,6 +114,7 @@ import ValetKeychainModel
         #expect(self.provider { ($0.setting, $0.hasBootID) = (setting, false) }.place == .process)
     }
 
+    // Promise: 7.14
     @Test(arguments: [nil, "kernel"])
     func `A program with more rights than its caller keeps keys in its process`(_ setting: String?)
     {

@@ -60,6 +60,7 @@ extension Kernel {
             #expect(try owner("read \(keychain) 1") == "locked 1[ck dk cku dku] notUnlocked")
         }
 
+        // Promise: 8.3, 8.11
         @Test(arguments: [true, false])
         func `A user without room for new keys has to unlock again, and is told so`(
             _ isUnlocked: Bool
@@ -97,6 +98,7 @@ extension Kernel {
         private let first = "1[ck dk cku dku]"
         private let all = "1[ak ck dk aku cku dku akpu]"
 
+        // Promise: 7.15
         @Test func `Every keychain of a user is locked at once, known or not`() throws {
             let keychains = (0..<3).map { _ in KeychainID.random() }
             let (owner, other) = (try OtherProcess(.hermit), try OtherProcess(.hermit))

@@ -64,6 +64,7 @@ extension Kernel {
             #expect(try other("read \(keychain) 1") == "unlocked \(all)")
         }
 
+        // Promise: 7.2
         @Test(arguments: [User.caller, .ordinary])
         func `Shared keys end at their deadline for all`(_ user: User) throws {
             let (owner, other) = (try OtherProcess(user), try OtherProcess(user))
@@ -79,6 +80,7 @@ extension Kernel {
                 answers == ["locked \(first) deadlinePassed", "locked \(first) notUnlocked"])
         }
 
+        // Promise: 7.4
         @Test(.enabled(if: Requirement.root, "needs root, to become other users"))
         func `Shared keys are not there for another user`() throws {
             let sample = KernelSample()
@@ -131,6 +133,7 @@ extension Kernel {
             for reader in readers { #expect(try reader.answer() == "unlocked \(all)") }
         }
 
+        // Promise: 7.1
         @Test(arguments: [User.caller, .ordinary])
         func `Each reader sees the state before or after a concurrent lock or unlock`(
             _ user: User

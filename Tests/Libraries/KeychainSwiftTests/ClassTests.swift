@@ -104,6 +104,7 @@ private final class Loud: KeychainSwift, @unchecked Sendable {
 }
 
 @Suite struct `KeychainSwift in threads` {
+    // Promise: 13.11
     @Test(arguments: Way.all)
     func `KeychainSwift always has a value while threads replace it`(_ way: Way) async {
         let keychain = Sample(way).keychain()

@@ -102,6 +102,7 @@ private let classes: [(KeychainSwiftAccessOptions, String)] = [
         #expect(keychain.lastResultCode == errSecDataTooLarge)
     }
 
+    // Promise: 13.11
     @Test(arguments: Way.all)
     func `KeychainSwift does not change an item of other software with a service`(_ way: Way) {
         let sample = Sample(way)

@@ -16,6 +16,7 @@ import ValetTestSupport
 
     init() throws { calls = try GuardedCalls() }
 
+    // Promise: 9.3
     /// spec/secitem.md §10.4: which calls ask.
     @Test(
         arguments: [
@@ -38,6 +39,7 @@ import ValetTestSupport
         #expect(person.questions.count == 1)
     }
 
+    // Promise: 9.3
     @Test func `A guarded item is added, deleted and overwritten by its owner without a question`()
         throws
     {
@@ -157,6 +159,7 @@ import ValetTestSupport
         #expect(person.questions.count <= 20)
     }
 
+    // Promise: 9.3
     @Test func `A guarded item gives up after twenty rounds of questions`() throws {
         try calls.add("a", [.biometryAny, .devicePasscode])
         let person = TestPerson.typing
@@ -233,6 +236,7 @@ import ValetTestSupport
         #expect(calls.delete("a") == errSecSuccess)
     }
 
+    // Promise: 15.2
     /// spec/secitem.md §10.7: what a context remembers is older than the item.
     @Test func `A guarded item stays for a context that remembers other fingers`() throws {
         let person = TestPerson(.init(touchesReader: true, remembers: true))
@@ -251,6 +255,7 @@ import ValetTestSupport
         #expect(calls.value("a", person).text == "other")
     }
 
+    // Promise: 6.3
     @Test func `A guarded item does not open for a finger that was enrolled during the question`()
         throws
     {
@@ -261,6 +266,7 @@ import ValetTestSupport
         #expect(person.questions.count == 1)
     }
 
+    // Promise: 15.3
     /// spec/secitem.md §10.7: a reader that was unplugged may come back.
     @Test func `A guarded item stays while its reader is missing, whatever another reader has`()
         throws
@@ -281,6 +287,7 @@ import ValetTestSupport
         #expect(calls.value("a", changed).status == errSecItemNotFound)
     }
 
+    // Promise: 9.4
     @Test func `A proof from before a key change opens no guarded item`() throws {
         try calls.add("a", [.biometryAny, .devicePasscode])
         let store = calls.keychain.store

@@ -40,6 +40,7 @@ import ValetTestSupport
         #expect(status(copy([flag: true, kSecAttrAccount: "b"])) == errSecSuccess)
     }
 
+    // Promise: 14.2
     @Test(arguments: [-1, 2])
     func `A list has the others, and the last failure is the damage`(_ limit: Int) throws {
         KeychainFailure.last = nil

@@ -155,6 +155,7 @@ import ValetSecItem
         #expect(service.accounts() == ["a", "b", "c"])
     }
 
+    // Promise: 3.1
     @Test func `An access group that the application lacks is refused`() {
         let foreign: NSDictionary = [kSecAttrAccessGroup: "foreign"]
         let query = service.generic(foreign)

@@ -54,8 +54,6 @@ final class TestPerson: Authenticator, AuthenticationContext {
 
     /// One who types the passcode.
     static var typing: TestPerson { TestPerson(Conduct(typesPasscode: true)) }
-    /// One who touches the reader.
-    static var touching: TestPerson { TestPerson(Conduct(touchesReader: true)) }
 
     var conduct: Conduct {
         get { state.withLock { $0.conduct } }

@@ -153,6 +153,7 @@ struct FailureRow: Sendable, CustomTestStringConvertible {
         }
     }
 
+    // Promise: 12.1
     @Test func `A scripted failure changes nothing outside of temporary keychains`() async {
         let code = await withKeychainFailure(.diskFull) { () async -> OSStatus in
             await Task.detached { withTemporaryKeychain { Door.secItem.set("key") } }.value

@@ -110,6 +110,7 @@ enum Outside: CaseIterable, Codable {
 }
 
 @Suite struct `A temporary keychain` {
+    // Promise: 12.2
     @Test(arguments: Door.allCases, [TemporaryKeychain.Storage.memory, .disk])
     func `A temporary keychain is empty, stores items, and is removed afterwards`(
         _ door: Door, _ storage: TemporaryKeychain.Storage
@@ -135,6 +136,7 @@ enum Outside: CaseIterable, Codable {
         #expect(TemporaryKeychain(.disk).folder.hasPrefix(temporary))
     }
 
+    // Promise: 12.2
     @Test func `A temporary keychain has a folder that other users cannot read`() throws {
         try withTemporaryKeychain {
             Door.valet.set("key")
@@ -275,6 +277,7 @@ enum Outside: CaseIterable, Codable {
         }
     }
 
+    // Promise: 12.1
     @Test func `A process can be limited to temporary keychains`() async {
         await #expect(processExitsWith: .success) {
             TemporaryKeychain.forbidOthers()

@@ -42,6 +42,7 @@ internal import ValetTestSupport
         #expect(try valet.string(forKey: "a") == "new")
     }
 
+    // Promise: 14.2
     /// The key that is migrated may be that of the damaged item.
     @Test func `Nothing is migrated into a valet with a damaged item`() throws {
         #expect(throws: KeychainError.couldNotAccessKeychain) {

@@ -70,6 +70,7 @@ internal import ValetKeychainModel
         #expect(try sample.valet().allKeys() == [])
     }
 
+    // Promise: 3.2
     @Test(arguments: TestBackend.enabled)
     func `A valet of a group that the application lacks is refused`(_ backend: TestBackend) throws {
         let sample = Sample(backend)

@@ -32,6 +32,7 @@ import ValetTestValues
         #expect(try directory.open(.readOnly).countRows() == 1)
     }
 
+    // Promise: 2.1
     @Test(arguments: [0o000, 0o077, 0o777] as [mode_t])
     func `A database's files have mode 0600 whatever the umask`(_ mask: mode_t) throws {
         let path = folder.path
@@ -56,6 +57,7 @@ import ValetTestValues
         #expect(try Statement(pragma, on: directory.open()).onlyText() == value)
     }
 
+    // Promise: 2.10
     @Test func `A connection cannot attach another database`() throws {
         let connection = try directory.makeDatabase()
         #expect(throws: SystemError.self) {
@@ -63,6 +65,7 @@ import ValetTestValues
         }
     }
 
+    // Promise: 2.10
     @Test func `A connection cannot be tricked into writing its own schema`() throws {
         let connection = try directory.makeDatabase()
         try Statement("PRAGMA writable_schema = ON", on: connection).execute()
@@ -194,6 +197,7 @@ import ValetTestValues
 }
 
 @Suite struct `A connection` {
+    // Promise: 17.7
     /// SQLite sleeps by itself then, and would do so for ten seconds.
     @Test(arguments: [true, false])
     func `A connection waits until the deadline while another opens the log`(

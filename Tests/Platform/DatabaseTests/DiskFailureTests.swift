@@ -30,6 +30,7 @@ func locksOfThisProcess(on path: String) throws -> [String] {
 }
 
 @Suite struct `Stray closes` {
+    // Promise: 13.10
     @Test func `Checking files inside a transaction closes no descriptor that holds its locks`()
         throws
     {
@@ -79,6 +80,7 @@ func locksOfThisProcess(on path: String) throws -> [String] {
         #expect(stored > 10)
     }
 
+    // Promise: 13.15
     @Test func `A commit reserves the room that its checkpoint needs`() throws {
         let folder = try TestFolder()
         let mount = try Mount.memory(at: folder.path, byteCount: 1 << 20)
@@ -106,6 +108,7 @@ func locksOfThisProcess(on path: String) throws -> [String] {
         #expect(try connection.integrityProblems() == [])
     }
 
+    // Promise: 13.15
     @Test func `A full disk lets no transaction through in part`() throws {
         let folder = try TestFolder()
         let mount = try Mount.memory(at: folder.path, byteCount: 1 << 20)
@@ -122,6 +125,7 @@ func locksOfThisProcess(on path: String) throws -> [String] {
         #expect(try connection.countRows() == 1)
     }
 
+    // Promise: 13.3
     @Test(arguments: Array(stride(from: 4_096, through: 57_344, by: 4_096)))
     func `On a full disk a database is created completely or not at all`(_ byteCount: Int) throws {
         let folder = try TestFolder()

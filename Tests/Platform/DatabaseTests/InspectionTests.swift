@@ -80,6 +80,7 @@ import ValetTestValues
         }
     }
 
+    // Promise: 1.12
     @Test func `A deleted row leaves nothing after vacuum and checkpoint`() throws {
         let secret = Array("remnant-of-a-deleted-row".utf8)
         try connection.insert([1], secret)

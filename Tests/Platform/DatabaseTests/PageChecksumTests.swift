@@ -93,6 +93,7 @@ import ValetTestValues
         #expect(fits(page, number) && !fits(page, number + 1))
     }
 
+    // Promise: 1.8
     @Test func `A checksum sees every flipped bit, and bytes that change places`() {
         let page = (0..<4096).map { _ in UInt8.random(in: 0...255) }
         var whole = page
@@ -119,6 +120,7 @@ import ValetTestValues
         #expect(try folder.read("copy.db").count > 4 * 4096)
     }
 
+    // Promise: 1.8
     @Test(arguments: [0, 20, 1000, 4079, 4080, 4087])
     func `A changed byte of any page is damage`(_ offset: Int) throws {
         try connection.checkpoint(.truncate)
@@ -133,6 +135,7 @@ import ValetTestValues
         #expect(try readAll(directory.open()) == Self.rowCount)
     }
 
+    // Promise: 1.8
     @Test func `A page in the place of another one is damage`() throws {
         try connection.checkpoint(.truncate)
         try connection.close()
@@ -149,6 +152,7 @@ import ValetTestValues
         }
     }
 
+    // Promise: 1.8
     @Test func `A changed byte of the log is damage to programs that have it open`() throws {
         for frame in try lastFrames() {
             let offset = LogFormat.offset(ofFrame: frame) + 24 + 2000

@@ -33,6 +33,7 @@ import ValetTestValues
         #expect(throws: SystemError.self, performing: body)?.code
     }
 
+    // Promise: 2.4
     @Test func `A connection is refused while another one has an index that lost its path`() throws
     {
         let old = try directory.open()
@@ -58,6 +59,7 @@ import ValetTestValues
         }
     }
 
+    // Promise: 2.4
     /// The index is replaced while threads open and close: what one of them acknowledges, each
     /// later connection reads.
     @Test func `Connections that threads open and close never write with an index without a path`()

@@ -8,6 +8,7 @@ import ValetTestValues
 
 @testable import ValetDatabase
 
+// Promise: 13.12
 @Suite struct `A transaction` {
     let folder: TestFolder
     let directory: PrivateDirectory
@@ -62,6 +63,7 @@ import ValetTestValues
         #expect(error?.code == .readOnly)
     }
 
+    // Promise: 17.1
     @Test(arguments: [0, 60, 300])
     func `A transaction that cannot begin by its deadline reports that the database is busy`(
         _ milliseconds: Int
@@ -171,6 +173,7 @@ import ValetTestValues
         other.goOn()
     }
 
+    // Promise: 13.1
     @Test func `The log is read again after all processes have ended`() throws {
         try connection.insert([1])
         try connection.close()

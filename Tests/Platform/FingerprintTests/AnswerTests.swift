@@ -23,6 +23,7 @@ import ValetSystem
         #expect(try VerifyStatus("VerifyFingerSelected", [.text(result), .flag(isOver)]) == nil)
     }
 
+    // Promise: 6.2
     @Test(
         arguments: [
             [], [.text("verify-match")], [.text("verify-match"), .number(1)],

@@ -61,6 +61,7 @@ func failure(
         #expect(failure(of: fixture.reader)?.hint?.contains("polkit") == true)
     }
 
+    // Promise: 18.8
     @Test(.needsReader)
     func `A process with more rights than its caller does not look for a fingerprint reader`()
         throws
@@ -71,6 +72,7 @@ func failure(
         #expect(Verification(with: reader) == Verification(.elevated, []))
     }
 
+    // Promise: 18.8
     @Test(.needsReader) func `Where questions are turned off no fingerprint reader is looked for`()
         throws
     {
@@ -80,6 +82,7 @@ func failure(
         #expect(failure(of: reader) == nil)
     }
 
+    // Promise: 6.1
     @Test(.needsReader) func `A fingerprint service counts only if it belongs to root`() throws {
         let bus = try PrivateBus()
         bus.folder.makeFolder("prints")
@@ -128,6 +131,7 @@ func failure(
         }
     }
 
+    // Promise: 6.1
     @Test(.needsBus) func `A bus that others could have placed is not used`() throws {
         let bus = try PrivateBus()
         let foreign = BusPlace(path: bus.path, owner: geteuid() + 1)
@@ -156,6 +160,7 @@ func failure(
         }
     }
 
+    // Promise: 18.7
     @Test func `A silent bus is waited for until the deadline`() throws {
         let folder = try TestFolder()
         let listener = LocalSocket.listen(at: folder.path("bus.sock"))
@@ -201,6 +206,7 @@ func failure(
         #expect(agent.exitCode(within: 30) == 0)
     }
 
+    // Promise: 6.1
     @Test func `The bus is at one path whatever the environment says`() throws {
         #expect(BusPlace.system.path == "/run/dbus/system_bus_socket")
         #expect(BusPlace.system.owner == 0)

@@ -80,6 +80,7 @@ struct Verification: Equatable {
                     ]))
     }
 
+    // Promise: 6.2
     @Test func `Three tries with an unknown finger end the verification`() throws {
         let fixture = try ReaderFixture()
         #expect(
@@ -119,6 +120,7 @@ struct Verification: Equatable {
         #expect(isFree(fixture))
     }
 
+    // Promise: 18.7
     @Test func `A verification has a time limit`() throws {
         let fixture = try ReaderFixture()
         let verification = Verification(with: fixture.reader, timeout: .seconds(1))
@@ -126,6 +128,7 @@ struct Verification: Equatable {
         #expect(isFree(fixture))
     }
 
+    // Promise: 18.7
     @Test func `A cancelled verification ends`() throws {
         let fixture = try ReaderFixture()
         let cancellation = Cancellation()
@@ -150,6 +153,7 @@ struct Verification: Equatable {
         #expect(first == Verification(nil, [Self.waiting]))
     }
 
+    // Promise: 6.1
     @Test func `A verification ends when fprintd is killed`() throws {
         let fixture = try ReaderFixture()
         var successor: Child?
@@ -164,12 +168,14 @@ struct Verification: Equatable {
         successor?.end()
     }
 
+    // Promise: 18.7
     @Test func `A verification ends when the bus ends`() throws {
         let fixture = try ReaderFixture()
         let verification = Verification(with: fixture.reader) { _, _ in fixture.bus.end() }
         #expect(verification == Verification(.serviceEnded, [Self.waiting]))
     }
 
+    // Promise: 18.7
     @Test func `A stopped fprintd is waited for until the deadline`() throws {
         let fixture = try ReaderFixture()
         let verification = Verification(with: fixture.reader, timeout: .seconds(1)) { _, _ in
@@ -181,6 +187,7 @@ struct Verification: Equatable {
         #expect(Wait.until(seconds: 5) { isFree(fixture) })
     }
 
+    // Promise: 6.1
     @Test func `Only fprintd's answer counts for a finger`() throws {
         let fixture = try ReaderFixture()
         var claimCount = 0

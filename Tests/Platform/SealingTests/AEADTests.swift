@@ -82,6 +82,7 @@ import ValetTestValues
         }
     }
 
+    // Promise: 1.10
     @Test func `Sealed data does not open with any byte changed`() {
         let key = ValueSubkey.random()
         let sealed = seal(under: key)
@@ -94,6 +95,7 @@ import ValetTestValues
         }
     }
 
+    // Promise: 1.10
     @Test func `Sealed data does not open under another key`() {
         let sealed = seal(under: .random())
         let error = #expect(throws: SystemError.self) {

@@ -6,6 +6,7 @@ import ValetSystem
 @testable import ValetSealing
 
 @Suite struct `Padded plaintext` {
+    // Promise: 1.11
     @Test(arguments: [(0, 16), (1, 16), (15, 16), (16, 32), (17, 32), (64, 80)])
     func `Padded plaintext is longer, up to the next multiple`(byteCount: Int, expected: Int) {
         let plaintext = [UInt8](repeating: 7, count: byteCount)

@@ -20,6 +20,7 @@ import ValetSealing
             })
     }
 
+    // Promise: 4.12
     /// So a passphrase has one reading only, even without separators: its entropy is that of its
     /// words. In the order of the bytes a word would follow directly on its own beginning.
     @Test func `No word is the beginning of another one`() {

@@ -11,12 +11,14 @@ import ValetCForkSupport
     private struct Refusal: Error {}
 
     // Where RLIMIT_MEMLOCK is too small it cannot be locked, and must not claim to be.
+    // Promise: 4.1
     @Test func `The arena of secrets says truly whether it is locked in memory`() throws {
         let codes: [MemoryWeakness.Code?] = [.notLocked, .notGuarded]
         #expect(SecretArena.isLocked == !codes.contains(SecretArena.failure?.code))
         #expect(try SecretArena.isLocked == (lockedKiB() >= 256))
     }
 
+    // Promise: 4.1
     @Test func `The arena of secrets wipes what was in a block when its owner lets go`() {
         let address = fillAndRelease(byteCount: 2_000)
         #expect(isWiped(address, byteCount: 2_000))
@@ -64,6 +66,7 @@ import ValetCForkSupport
     }
 
     // An arena of its own: other suites hold keys in the one of the process.
+    // Promise: 4.1
     @Test func `The arena of secrets has room for keys however many values are held`() {
         let arena = SecretArena()
         for byteCount in [4_096, 1] {
@@ -90,6 +93,7 @@ import ValetCForkSupport
         #expect(key.array == [1, 2, 3])
     }
 
+    // Promise: 4.1
     @Test func `The arena of secrets says that it was full once, and is locked all the same`()
         throws
     {

@@ -99,6 +99,7 @@ import ValetTestValues
         #expect(inside.change { $0 } == (0, 1, 800))
     }
 
+    // Promise: 17.1
     @Test func `A thread that gives up at its deadline does not lose the lock for others`() throws {
         let lock = lock
         do {

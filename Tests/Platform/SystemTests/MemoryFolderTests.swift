@@ -53,6 +53,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
+    // Promise: 4.10
     /// A program may keep a file open: what it still sees is zeros.
     @Test func `Its files are overwritten, also those that were closed to this user`() throws {
         let folder = try MemoryFolder()

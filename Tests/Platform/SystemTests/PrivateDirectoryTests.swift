@@ -55,6 +55,7 @@ import ValetTestValues
         #expect(folder.mode("") == mode)
     }
 
+    // Promise: 2.1
     @Test(arguments: [0o755, 0o777, 0o710] as [mode_t])
     func `An empty keychain folder that is open to others is closed to them`(_ mode: mode_t) throws
     {
@@ -191,6 +192,7 @@ import ValetTestValues
         #expect(refusal()?.code == .symbolicLink)
     }
 
+    // Promise: 2.8
     @Test func `Checking a file refuses a second hard link`() throws {
         try folder.write([], to: "keychain.db")
         folder.linkHard("second", to: "keychain.db")
@@ -216,6 +218,7 @@ import ValetTestValues
 }
 
 @Suite struct `A file system` {
+    // Promise: 17.8
     @Test(
         arguments: [
             0x6969, 0xff53_4d42, 0xfe53_4d42, 0x517b, 0x7375_7245, 0x5346_414f, 0x00c3_6400,

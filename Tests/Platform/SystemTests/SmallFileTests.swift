@@ -142,6 +142,7 @@ import ValetTestValues
         #expect(Environment(["VALET_HOME": "/k"]).value("HOME") == nil)
     }
 
+    // Promise: 2.9
     @Test func `A program with more rights than its caller does not read the environment`() {
         #expect(Environment(["VALET_HOME": "/k"], isElevated: true).value("VALET_HOME") == nil)
     }

@@ -17,6 +17,7 @@ import ValetTestValues
         get throws { try tpm.device.status(until: .soon).dictionaryAttack }
     }
 
+    // Promise: 11.5
     @Test func `Guessing at a TPM says how many tries are left, and counts them`() throws {
         try RawTPM(tpm.socket).setDictionaryAttack(limit: 8, recoverySeconds: 1000)
         let object = try tpm.device.seal(1, pin: 2)
@@ -31,6 +32,7 @@ import ValetTestValues
         #expect(try attack.triesLeft == 5)
     }
 
+    // Promise: 11.5
     @Test func `Guessing at a TPM tries nothing when few tries are left, unless forced`() throws {
         let object = try tpm.device.seal(1, pin: 2)
         for _ in 0..<2 {
@@ -46,6 +48,7 @@ import ValetTestValues
         #expect(opened == SecretBytes.sample(1).array)
     }
 
+    // Promise: 11.5
     @Test func `Guessing at a TPM is locked out after too many, and says for how long at most`()
         throws
     {
@@ -73,6 +76,7 @@ import ValetTestValues
         #expect(opened == SecretBytes.sample(1).array)
     }
 
+    // Promise: 11.1
     @Test func `Guessing at a TPM is limited only where the lockout authorization is set`() throws {
         let object = try tpm.device.seal(1, pin: 2)
         // One client at a time.
@@ -101,6 +105,7 @@ import ValetTestValues
         #expect(try tpm.device.status(until: .soon).hasLockoutAuthorization)
     }
 
+    // Promise: 11.5
     @Test func `Guessing at a TPM remembers wrong tries when the power fails`() throws {
         try RawTPM(tpm.socket).setDictionaryAttack(limit: 8, recoverySeconds: 1000)
         let object = try tpm.device.seal(1, pin: 2)

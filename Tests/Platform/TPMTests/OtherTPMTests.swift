@@ -13,6 +13,7 @@ import ValetTestValues
 
     init() throws { tpm = try Swtpm() }
 
+    // Promise: 11.3
     @Test func `A changed TPM is another one after it was cleared`() throws {
         let (device, passcode) = (try tpm.device.seal(1), try tpm.device.seal(1, pin: 2))
         try RawTPM(tpm.socket).clear()
@@ -20,6 +21,7 @@ import ValetTestValues
         #expect(failure { _ = try tpm.device.unseal(passcode, pin: 2) } == .otherTPM)
     }
 
+    // Promise: 11.3
     @Test func `A changed TPM is another one when it was swapped`() throws {
         let object = try tpm.device.seal(1)
         let other = try Swtpm()
@@ -36,6 +38,7 @@ import ValetTestValues
         #expect(failure { _ = try tpm.device.unseal(object) } == .otherTPM)
     }
 
+    // Promise: 11.3
     @Test func `A changed TPM fails the policy once a register has another value`() throws {
         let pcrs = try #require(PCRSelection([7]))
         let object = try tpm.device.seal(1, boundTo: pcrs)
@@ -45,6 +48,7 @@ import ValetTestValues
         #expect(failure { _ = try tpm.device.unseal(object) } == .policyFailed)
     }
 
+    // Promise: 11.3
     @Test func `A changed TPM binds to no registers that it does not keep`() throws {
         // TPM2_PCR_Allocate, by the platform: SHA-256 with 8 registers, from the next start on.
         try RawTPM(tpm.socket).command(

@@ -27,6 +27,7 @@ import ValetTestValues
         #expect(try tpm.device.unseal(object, pin: 2) == SecretBytes.sample(1).array)
     }
 
+    // Promise: 11.9
     @Test(arguments: [true, false])
     func `Sealing in a TPM gives secrets back after the machine was off`(_ isOrderly: Bool) throws {
         let (device, passcode) = (try tpm.device.seal(1), try tpm.device.seal(3, pin: 2))
@@ -58,6 +59,7 @@ import ValetTestValues
         }
     }
 
+    // Promise: 11.4
     @Test func `Sealing in a TPM shows neither secret nor value to who listens on the bus`() throws
     {
         let proxy = try TPMProxy(in: folder, before: tpm.socket) { _, _ in .pass }
@@ -84,6 +86,7 @@ import ValetTestValues
         #expect(opened.array == SecretBytes.sample(3).array)
     }
 
+    // Promise: 17.4
     @Test func `Sealing in a TPM leaves nothing in the TPM, whatever happens`() throws {
         let pcrs = try #require(PCRSelection([0, 7]))
         let (device, bound) = (try tpm.device.seal(1), try tpm.device.seal(1, boundTo: pcrs))

@@ -30,6 +30,7 @@ import ValetTestValues
         #expect(try device.unseal(object) == SecretBytes.sample(1).array)
     }
 
+    // Promise: 17.4
     @Test func `A shared TPM is waited for no longer than the deadline`() throws {
         let object = try tpm.device.seal(1)
         let answers: [TPMProxy.Action] = [.silence, TPMProxy.answer(0x922)]
@@ -42,6 +43,7 @@ import ValetTestValues
         }
     }
 
+    // Promise: 17.4
     @Test func `A shared TPM is waited for while another process has it`() throws {
         let object = try tpm.device.seal(1)
         let holder = Mutex<RawTPM?>(try RawTPM(tpm.socket))
@@ -53,6 +55,7 @@ import ValetTestValues
         #expect(try tpm.device.unseal(object) == SecretBytes.sample(1).array)
     }
 
+    // Promise: 11.9
     @Test func `A shared TPM may go away at any command`() throws {
         let object = try tpm.device.seal(1, pin: 2)
         let count = Mutex(0)
@@ -91,6 +94,7 @@ import ValetTestValues
         #expect(try tpm.device.unseal(object) == SecretBytes.sample(1).array)
     }
 
+    // Promise: 17.4
     @Test func `A shared TPM is no use while it stands still`() throws {
         let object = try tpm.device.seal(1)
         tpm.stop()
@@ -99,6 +103,7 @@ import ValetTestValues
         #expect(try tpm.device.unseal(object) == SecretBytes.sample(1).array)
     }
 
+    // Promise: 11.9
     @Test func `A shared TPM is used by the next process when one was killed`() throws {
         let reached = DispatchSemaphore(value: 0)
         let proxy = try TPMProxy(in: folder, before: tpm.socket) { code, _ in
@@ -117,6 +122,7 @@ import ValetTestValues
         #expect(try tpm.device.unseal(object) == SecretBytes.sample(1).array)
     }
 
+    // Promise: 11.9
     @Test func `A shared TPM is used by two processes and this one at once`() throws {
         let processes = try (0..<2).map { _ in try OtherProcess(tpm.socket, "rounds", "20") }
         let object = try tpm.device.seal(1)
@@ -161,6 +167,7 @@ import ValetTestValues
         }
     }
 
+    // Promise: 18.1
     @Test func `A shared TPM writes nothing to standard error`() throws {
         let process = try OtherProcess(tpm.socket, "guess")
         let (output, errors) = process.end()

@@ -17,6 +17,7 @@ import ValetTestValues
         failure { _ = try tpm.device.unseal(SealedObject(parsing: bytes)) }
     }
 
+    // Promise: 11.3
     @Test(arguments: [[], [7]] as [[Int]])
     func `Stored objects of a TPM open with no byte changed`(_ pcrs: [Int]) throws {
         let object = try tpm.device.seal(1, boundTo: #require(PCRSelection(pcrs)))
@@ -45,6 +46,7 @@ import ValetTestValues
         #expect(try tpm.device.status(until: .soon).dictionaryAttack.failedTries == 0)
     }
 
+    // Promise: 11.3
     @Test func `Stored objects of a TPM open with no part of another object`() throws {
         let (one, other) = (try tpm.device.seal(1), try tpm.device.seal(2))
         let mixed = SealedObject(

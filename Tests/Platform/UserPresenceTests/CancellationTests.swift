@@ -17,6 +17,7 @@ import ValetTestValues
         return prompt
     }
 
+    // Promise: 18.2
     @Test(arguments: ["HANG", "DEAF"])
     func `A cancelled question ends together with its pinentry program`(_ answer: String) throws {
         let pinentry = try ScriptedPinentry(answer)

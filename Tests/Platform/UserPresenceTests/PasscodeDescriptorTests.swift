@@ -78,6 +78,7 @@ import ValetSystem
         try withPipe("\n") { #expect(read($0, allowsEmpty: true) == .answer("")) }
     }
 
+    // Promise: 18.3
     @Test func `A passcode descriptor is waited for until the deadline`() throws {
         let pipe = Foundation.Pipe()
         try pipe.fileHandleForWriting.write(contentsOf: Data("half".utf8))
@@ -99,6 +100,7 @@ import ValetSystem
         }
     }
 
+    // Promise: 4.18
     @Test func `A passcode descriptor that this process opened, or that is closed, is refused`()
         throws
     {
@@ -146,6 +148,7 @@ import ValetSystem
         }
     }
 
+    // Promise: 18.9
     @Test(
         arguments: [
             (["VALET_PASSCODE_FD": "x"], false, .descriptorUnreadable),

@@ -58,6 +58,7 @@ private struct ScriptedPrompter: ~Copyable, Prompter {
         #expect(outcome == .failure(code))
     }
 
+    // Promise: 5.8
     @Test func `A passcode prompt shows no text that could act or mislead`() {
         let hostile = "a\u{1B}[2J\n\u{9B}b\u{202E}c\u{2066}\u{200F}\u{FEFF}\r\u{7F}é"
         let prompt = PasscodePrompt(
@@ -69,6 +70,7 @@ private struct ScriptedPrompter: ~Copyable, Prompter {
         #expect(prompt.description == line.replacing("[2J\u{FFFD}", with: "[2J\n"))
     }
 
+    // Promise: 5.8
     @Test(arguments: [
         0x00AD, 0x034F, 0x061C, 0x115F, 0x180E, 0x200D, 0x2061, 0x3164, 0xFE0F, 0xFFA0, 0xFFF9,
         0xFFFB, 0x1BCA0, 0x1D173, 0xE0001, 0xE0041, 0xE007F, 0xE0100,
@@ -112,6 +114,7 @@ private struct ScriptedPrompter: ~Copyable, Prompter {
 }
 
 @Suite struct `Secret input` {
+    // Promise: 5.4
     @Test func `Secret input wipes what was taken from it`() {
         var input = SecretInput(capacity: 1)
         for byte in UInt8(1)...100 { input.append(byte) }

@@ -15,6 +15,7 @@ import Testing
 
     private static let cases = (try? run("--list"))?.text.split(separator: "\n").map(String.init)
 
+    // Promise: 5.1, 5.2, 5.3, 18.3, 18.9
     @Test(arguments: cases ?? [])
     func `A person at a terminal is asked and answers`(_ name: String) throws {
         let (text, code) = try Self.run(name, Self.agent)

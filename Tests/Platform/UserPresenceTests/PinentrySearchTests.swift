@@ -47,6 +47,7 @@ import ValetSystem
         #expect(found == expected)
     }
 
+    // Promise: 5.5
     @Test(arguments: ["/gone", "gone", "opt/ask", "./ask", "/"])
     func `The search for a pinentry does not replace a configured program`(_ choice: String) {
         let search = search(
@@ -56,6 +57,7 @@ import ValetSystem
         #expect(error?.code == .pinentryUnusable && error?.hint != nil)
     }
 
+    // Promise: 18.9
     @Test func `A program with more rights than its caller does not search for a pinentry`() {
         let search = search(
             ["VALET_PINENTRY": "/opt/ask"], programs: ["/opt/ask", "/usr/bin/pinentry"],

@@ -21,6 +21,7 @@ import ValetTestValues
         #expect(pinentry.isGone)
     }
 
+    // Promise: 18.3
     @Test(
         arguments: [
             ("CANCEL", .cancelled), ("CLOSED", .cancelled), ("EOF", .cancelled),
@@ -39,6 +40,7 @@ import ValetTestValues
         #expect(pinentry.isGone)
     }
 
+    // Promise: 18.3
     @Test(arguments: ["HANG", "MUTE", "DEAF"])
     func `A pinentry is ended at the deadline`(_ answer: String) throws {
         let pinentry = try FakePinentry(answer)
@@ -110,6 +112,7 @@ import ValetTestValues
         #expect(error?.systemError == ENOENT && error?.hint?.contains("VALET_PINENTRY") == true)
     }
 
+    // Promise: 5.8
     @Test func `A pinentry shows who asks for what, and nothing that could act`() throws {
         let pinentry = try FakePinentry("PIN x")
         let prompt = PasscodePrompt(
@@ -127,6 +130,7 @@ import ValetTestValues
         #expect(log.last == "BYE")
     }
 
+    // Promise: 5.8
     /// Windows that take text with tags for more than text.
     @Test func `A pinentry shows no text as markup`() throws {
         let pinentry = try FakePinentry("PIN x")
@@ -150,6 +154,7 @@ import ValetTestValues
         #expect(lines.contains { $0.hasPrefix("SETDESC %25é%0A%25é%0A") && $0.utf8.count > 900 })
     }
 
+    // Promise: 5.5
     @Test func `A pinentry learns nothing of the process except where to show itself`() throws {
         let inheritable = dup(0)
         defer { close(inheritable) }

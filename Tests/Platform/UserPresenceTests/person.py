@@ -127,9 +127,6 @@ class Session:
             pass
         return os.waitpid(self.child, 0)[1]
 
-    def has_shown(self, text):
-        return text in self.output
-
 
 def direct(agent, request="ask 20 terminal", **more):
     session = Session(agent, request, **more)

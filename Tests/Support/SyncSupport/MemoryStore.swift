@@ -28,7 +28,6 @@ package final class MemoryStore: Sendable {
 
     private struct State {
         var contents = Contents()
-        var deleted: [StorePlace: [StoredName: [UInt8]]] = [:]
         var version = 1
         var versions: [StorePlace: Int] = [:]
         /// When anything may have changed last.
@@ -61,15 +60,6 @@ package final class MemoryStore: Sendable {
         }
     }
 
-    /// Brings back everything that was deleted, as a tool that copies folders may do.
-    package func bringBackDeleted() {
-        changeEverywhere { state in
-            for (place, files) in state.deleted {
-                state.contents.files[place, default: [:]].merge(files) { now, _ in now }
-            }
-        }
-    }
-
     /// Replaces the bytes of a file, or adds a file.
     package func plant(_ bytes: [UInt8], as name: StoredName, in place: StorePlace) {
         changeEverywhere { $0.contents.files[place, default: [:]][name] = bytes }
@@ -85,13 +75,8 @@ package final class MemoryStore: Sendable {
 
     fileprivate func change<R>(_ place: StorePlace?, _ body: (inout Contents) -> R) -> R {
         state.withLock { state in
-            let before = place.flatMap { state.contents.files[$0] } ?? [:]
             let result = body(&state.contents)
             guard let place else { return result }
-            let after = state.contents.files[place] ?? [:]
-            for (name, bytes) in before where after[name] == nil {
-                state.deleted[place, default: [:]][name] = bytes
-            }
             state.version += 1
             state.versions[place] = state.version
             return result

@@ -95,6 +95,7 @@ import ValetTestSupport
         _ = try here.base(.afterFirstUnlock)
     }
 
+    // Promise: 14.3
     /// A tombstone's flag, a class of this device alone, and no flag of sharing.
     @Test(
         arguments: [
@@ -112,6 +113,7 @@ import ValetTestSupport
         #expect(try here.count("SELECT count(*) FROM item") == 2)
     }
 
+    // Promise: 14.3
     @Test(arguments: [true, false])
     func `A keychain that joins deletes no row that is only marked as deleted`(_ sends: Bool) throws
     {

@@ -35,6 +35,7 @@ struct AgentTests {
         #expect(running.awaitEnd())
     }
 
+    // Promise: 19.2
     @Test func `A command does not wait for the end of a long round`() throws {
         let store = MemoryStore(.folder)
         let members = try TestMember.circle(of: 2, in: store)

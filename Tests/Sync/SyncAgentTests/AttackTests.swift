@@ -12,6 +12,7 @@ import ValetSyncSupport
 /// What attackers do: the rows of docs/SYNC.md §9, against real keychains. Rows that need no
 /// keychain are tested with the module `Sync`, the folder and the etcd cluster.
 struct StoreAttackTests {
+    // Promise: 19.1
     @Test func `A store that changes, swaps or mixes messages changes no item`() throws {
         let store = MemoryStore(.folder)
         let members = try TestMember.circle(of: 3, in: store)
@@ -52,6 +53,7 @@ struct StoreAttackTests {
         #expect(try members[2].value("other") == "2")
     }
 
+    // Promise: 19.6
     @Test func `What a store drops comes with the next base`() throws {
         let store = MemoryStore(.folder)
         let members = try TestMember.circle(of: 2, in: store)
@@ -72,6 +74,7 @@ struct StoreAttackTests {
         #expect(try members[1].value("second") == "2")
     }
 
+    // Promise: 19.6
     @Test func `What a store withholds is reported once another device has read it`() throws {
         let store = MemoryStore(.folder)
         let members = try TestMember.circle(of: 3, in: store)
@@ -92,6 +95,7 @@ struct StoreAttackTests {
         #expect(!members[2].troubles.contains(.withheld))
     }
 
+    // Promise: 19.6
     @Test func `A store that is deleted or full leaves all items where they are`() throws {
         let store = MemoryStore()
         let members = try TestMember.circle(of: 2, in: store)
@@ -108,6 +112,7 @@ struct StoreAttackTests {
         #expect(try members[1].value("item") == "1")
     }
 
+    // Promise: 19.7
     @Test func `Two branches of a roster are chosen between in the same way by all`() throws {
         let store = MemoryStore(.folder)
         let members = try TestMember.circle(of: 3, in: store)
@@ -131,6 +136,7 @@ struct StoreAttackTests {
         #expect(try members[2].value("item") == nil)
     }
 
+    // Promise: 19.1
     @Test func `A store cannot make somebody a member`() throws {
         let store = MemoryStore(.folder)
         let members = try TestMember.circle(of: 1, in: store)
@@ -150,6 +156,7 @@ struct StoreAttackTests {
         #expect(members[0].troubles == [.foreign])
     }
 
+    // Promise: 19.2
     @Test func `An entry that only names a device as its author is never blamed on it`() throws {
         let store = MemoryStore(.folder)
         let members = try TestMember.circle(of: 2, in: store)
@@ -167,6 +174,7 @@ struct StoreAttackTests {
         #expect(members[0].session.roster.acceptedHash == state.hash)
     }
 
+    // Promise: 19.2
     @Test func `An entry that a member has signed against the rules is blamed on it`() throws {
         let store = MemoryStore(.folder)
         let members = try TestMember.circle(of: 2, in: store)
@@ -194,6 +202,7 @@ struct StoreAttackTests {
             })
     }
 
+    // Promise: 19.2
     @Test(arguments: [true, false])
     func `A flood of forged entries does not keep a device from reading the roster`(
         _ namesMember: Bool
@@ -223,6 +232,7 @@ struct StoreAttackTests {
 
 /// Members that lie, and devices that were removed.
 struct MemberAttackTests {
+    // Promise: 19.9
     @Test func `A member that names a dot of the future hides nothing`() throws {
         let members = try TestMember.circle(of: 3)
         let victim = try members[0].session.ownPlace(.whileUnlocked)
@@ -238,6 +248,7 @@ struct MemberAttackTests {
         #expect(try members[1].value("item") == "1")
     }
 
+    // Promise: 19.9
     @Test func `A member that claims more of a log makes its owner take a new one`() throws {
         let members = try TestMember.circle(of: 3)
         let victim = try members[0].session.ownPlace(.whileUnlocked)
@@ -251,6 +262,7 @@ struct MemberAttackTests {
         #expect(members[0].session.report.devices[members[2].id] != nil)
     }
 
+    // Promise: 19.9
     @Test func `The greatest time does not keep others from writing`() throws {
         let members = try TestMember.circle(of: 2)
         try members[1].forge(
@@ -262,6 +274,7 @@ struct MemberAttackTests {
         #expect(try members[0].value("item") == "mine")
     }
 
+    // Promise: 19.9
     @Test func `A message in the log of another device is not read`() throws {
         let members = try TestMember.circle(of: 2)
         let victim = try members[0].session.ownPlace(.whileUnlocked)
@@ -273,6 +286,7 @@ struct MemberAttackTests {
         #expect(try members[0].value("item") == nil)
     }
 
+    // Promise: 19.9
     @Test func `A member that breaks a rule is named, and its log is read no further`() throws {
         let members = try TestMember.circle(of: 2)
         // A time that is later than any may be.
@@ -286,6 +300,7 @@ struct MemberAttackTests {
             })
     }
 
+    // Promise: 19.7
     @Test func `A removed device cannot come back by a roster of its own`() throws {
         let store = MemoryStore(.folder)
         let members = try TestMember.circle(of: 3, in: store)
@@ -309,6 +324,7 @@ struct MemberAttackTests {
 
 /// A device whose keychain is locked.
 struct LockedDeviceTests {
+    // Promise: 19.10
     @Test func `A locked device opens and signs nothing of class 1, and syncs the others`() throws {
         let members = try TestMember.circle(of: 2)
         try members[1].set("mine", "0")
@@ -332,6 +348,7 @@ struct LockedDeviceTests {
         #expect(try members[1].sync() == .current)
     }
 
+    // Promise: 19.10
     @Test func `A thief of a locked device cannot replace an item of class 1`() throws {
         let members = try TestMember.circle(of: 2)
         try members[0].set("item", "1")

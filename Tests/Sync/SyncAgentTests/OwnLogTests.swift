@@ -9,6 +9,7 @@ import ValetSyncSupport
 
 /// Keychains that were restored or copied, and stores that were set back: docs/SYNC.md §5.
 struct OwnLogTests {
+    // Promise: 19.11
     @Test(arguments: [MemoryStore.Kind.folder, .etcd])
     func `A restored keychain takes a new log, and nothing of either history is lost`(
         _ kind: MemoryStore.Kind
@@ -31,6 +32,7 @@ struct OwnLogTests {
         }
     }
 
+    // Promise: 19.6
     @Test(arguments: [MemoryStore.Kind.folder, .etcd])
     func `A store that was set back gets everything again`(_ kind: MemoryStore.Kind) throws {
         let store = MemoryStore(kind)
@@ -118,6 +120,7 @@ struct OwnLogTests {
         #expect(try members[1].value("first") == "1")
     }
 
+    // Promise: 19.6
     @Test func `The roster is put back where the store has lost entries`() throws {
         let store = MemoryStore()
         let first = try TestMember.circle(of: 1, in: store)[0]

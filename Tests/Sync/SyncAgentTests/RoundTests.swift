@@ -91,6 +91,7 @@ struct RoundTests {
         #expect(try members[1].keptValues() == ["1"])
     }
 
+    // Promise: 19.12
     @Test func `A batch that was built is sent once, whenever the process dies`() throws {
         let store = MemoryStore()
         let members = try TestMember.circle(of: 2, in: store)
@@ -122,6 +123,7 @@ struct RoundTests {
         #expect(try third.sync() == .current)
     }
 
+    // Promise: 19.7
     @Test func `A removed device opens nothing that is written later`() throws {
         let members = try TestMember.circle(of: 3)
         try members[0].set("before", "1")
@@ -139,6 +141,7 @@ struct RoundTests {
         #expect(try members[0].value("late") == nil)
     }
 
+    // Promise: 19.8
     @Test func `After a device has left, the next one makes new keys before it writes`() throws {
         let members = try TestMember.circle(of: 3)
         try members[2].set("parting", "1")
@@ -199,6 +202,7 @@ struct RoundTests {
         #expect(members[0].session.roster.accepted.epoch == epoch + 2)
     }
 
+    // Promise: 19.13
     @Test func `An unreachable store fails no local call, and sync goes on by itself`() throws {
         let members = try TestMember.circle(of: 2)
         members[0].client.interfere { _ in .failure(.storeUnavailable) }

@@ -47,6 +47,7 @@ import ValetTestValues
         #expect(try EtcdAddress(text, allowsPlainText: true).endpoints.count == 1)
     }
 
+    // Promise: 19.3
     @Test(arguments: [
         "http://127.0.0.1", "http://localhost:1", "http://[::1]:2379",
         "https://a.example,http://127.0.0.1:1",
@@ -63,6 +64,7 @@ import ValetTestValues
         #expect(throws: Never.self) { try EtcdAddress(text) }
     }
 
+    // Promise: 19.3
     @Test(arguments: [
         "https://root:SECRET@a.example:1", "https://root:SEC,RET@a.example",
         "root:SECRET@a.example",
@@ -75,6 +77,7 @@ import ValetTestValues
         #expect(error?.hint?.contains("--user") == true)
     }
 
+    // Promise: 19.4
     @Test(
         arguments: [
             ("0", 1), ("9223372036854775806", .max), ("9223372036854775807", nil),

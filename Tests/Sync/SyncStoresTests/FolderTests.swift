@@ -91,6 +91,7 @@ import ValetTestValues
         #expect(listing.foreignCount == 0 && listing.names.map(\.number) == [1])
     }
 
+    // Promise: 19.2
     @Test func `lists the logs of the devices that are asked for, however many others there are`()
         throws
     {
@@ -116,6 +117,7 @@ import ValetTestValues
         #expect(all.count == StoreLimits.logCount)
     }
 
+    // Promise: 19.2
     @Test func `removes leftovers where others have made very many mailboxes`() throws {
         folder.makeFolder("valet-1/join")
         for _ in 0..<StoreLimits.logCount + 10 {
@@ -125,6 +127,7 @@ import ValetTestValues
         #expect(try folder.names().count < StoreLimits.logCount)
     }
 
+    // Promise: 19.4
     @Test(arguments: [Int.min, -1, 0, Int.max])
     func `does not mind a file of any time`(_ seconds: Int) throws {
         try append(1)

@@ -179,7 +179,7 @@ struct ImportVerb {
             rest = rest.dropFirst(batch.count)
             do {
                 try store(batch)
-                // Comparing takes no lock, so that other programs can write meanwhile.
+                // Comparing takes no lock, so that other programs can write at the same time.
                 try compare(batch)
             } catch {
                 throw batch.startIndex == 0 ? error : Self.partial(error, batch, chosen.count)

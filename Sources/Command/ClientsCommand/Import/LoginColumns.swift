@@ -85,7 +85,7 @@ struct LoginHeader {
         let secrets: Set<LoginColumn> = [.password, .notes, .otp, .field, .pairs]
         let places: Set<LoginColumn> = [.name, .url, .urls]
         guard !known.isDisjoint(with: secrets), !known.isDisjoint(with: places) else {
-            // The row may have secrets: it is not shown.
+            // The message does not quote the row, which may have secrets.
             throw CLIError(
                 .damaged, "line 1 of the CSV does not name columns of logins",
                 hint: "put a line such as 'name,url,username,password,notes' in front; for "

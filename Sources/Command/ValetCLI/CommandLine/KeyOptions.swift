@@ -28,8 +28,7 @@ package struct KeyOptions: Sendable {
     let allowsLowering: Bool
     let skipsDamaged: Bool
 
-    /// The options of one command line. An option that the verb does not declare counts as not
-    /// given.
+    /// The options of one command line. Those that the verb does not declare are nil or false.
     package init(_ values: ParsedValues) throws(CLIError) {
         passcode = try Self.descriptor(Self.passcodeDescriptor, values)
         newPasscode = try Self.descriptor(Self.newPasscodeDescriptor, values)

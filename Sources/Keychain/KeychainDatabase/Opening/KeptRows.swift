@@ -87,8 +87,9 @@ final class KeptRows: Sendable {
         }
     }
 
-    /// The last commit, before a transaction of `connection` begins; nil if there is no log or this
-    /// connection has read nothing yet.
+    /// The last commit. Take it before a transaction of `connection` begins.
+    ///
+    /// - Returns: nil if there is no log, or if `connection` has not read the database yet.
     func lastCommit(seenBy connection: Connection) -> LogIndex.Header? {
         contents.withLock { contents in
             if contents.index == nil { contents.index = try? LogIndex(of: connection) }
@@ -99,7 +100,8 @@ final class KeptRows: Sendable {
     /// Keeps the keys that a transaction has found, for reads after it.
     ///
     /// - Parameter commit: The last commit before the transaction began.
-    /// - Returns: `commit` if it still is the last one: then the transaction certainly sees it.
+    /// - Returns: `commit` if it still is the last one, else nil. If commit 7 is the last one
+    ///   before and after the transaction begins, then the transaction reads commit 7.
     func keep(_ keys: KeySet, at commit: LogIndex.Header?) -> LogIndex.Header? {
         guard let commit else { return nil }
         return contents.withLock { contents in
@@ -144,7 +146,7 @@ package struct NamedRead: ~Copyable {
     private let keychain: OpenKeychain
     private let deadline: Deadline
     private let operation: String
-    /// The commit that is read; nil if it is not known to be the last one.
+    /// The commit that is read; nil if there may be a later one.
     private let commit: LogIndex.Header?
     private let isInTransaction: Bool
     private var reader: RowConnection?

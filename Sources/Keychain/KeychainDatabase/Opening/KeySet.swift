@@ -10,8 +10,8 @@ package final class KeySet: Sendable {
     package let header: KeychainHeader
     /// The keys that open and seal rows.
     package let rows: RowKeys
-    /// The keys in the lock state that these were copied from; nil for a keychain without a
-    /// passcode.
+    /// The object of the lock state from which ``rows`` was made; nil for a keychain without a
+    /// passcode. Once the lock state drops that object, ``rows`` must not be used.
     let opened: OpenedKeys?
 
     /// The settings that the keys belong to.
@@ -19,7 +19,8 @@ package final class KeySet: Sendable {
 
     /// - Parameters:
     ///   - keys: The keys of the keybag of `header`.
-    ///   - opened: The keys in the lock state that `keys` come from, if they do.
+    ///   - opened: The object of the lock state that has `keys`; nil for a keychain without a
+    ///     passcode.
     /// - Throws: ``KeychainFailure``: `keychainDamaged`, `newerFormat`.
     init(
         _ header: KeychainHeader, _ keys: UnlockedKeybag, opened: OpenedKeys?
@@ -32,7 +33,7 @@ package final class KeySet: Sendable {
             header.settings.keychainID, try KeychainEpoch(header.keybag, keys), onUse: onUse)
     }
 
-    /// Whether these keys come from `keys`.
+    /// Whether these keys were made from `keys` of the lock state.
     func isOpened(by keys: OpenedKeys?) -> Bool {
         guard let keys else { return false }
         return opened === keys

@@ -17,7 +17,7 @@ package final class KeychainHeader: Sendable {
     package let location: KeychainLocation
     /// The wrapped keys of the current epoch.
     package let keybag: LockedKeybag
-    /// The mark that opened keys have to match.
+    /// The epoch and the digest of its keybag. Opened keys of another one are not used.
     package let mark: EpochMark
     /// Tells which keys are open; nil without a passcode.
     package let lockState: LockStateStore?

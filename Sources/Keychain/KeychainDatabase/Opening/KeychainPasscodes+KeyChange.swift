@@ -152,7 +152,7 @@ extension KeychainPasscodes {
 }
 
 extension KeychainPasscodes {
-    /// Runs `body`, which replaces the keybag, in a transaction under the lock of writers, if the
+    /// Runs `body`, which replaces the keybag, in a transaction under the writers' lock, if the
     /// keychain is still that of `header`. After the commit, and before any other process can
     /// write, puts the new keys in the place of the published ones.
     ///

@@ -141,7 +141,7 @@ package struct KeychainPasscodes {
         return true
     }
 
-    /// The lock of writers, which orders two concurrent unlocks. Nil for keys of this process
+    /// the writers' lock, which orders two concurrent unlocks. Nil for keys of this process
     /// alone, and in a read-only folder: there, keys change only by a write through another mount.
     private func lockToPublish(
         in lockState: LockStateStore

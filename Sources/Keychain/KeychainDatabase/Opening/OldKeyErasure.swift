@@ -76,7 +76,7 @@ struct OldKeyErasure {
         _ = consume held
     }
 
-    // Erasing. The caller holds the lock of writers.
+    // Erasing. The caller holds the writers' lock.
 
     /// Erases old keys at the first write of a process, and at most once a minute while a reader
     /// prevents it. If this fails, the write still succeeds, and a later write tries again.

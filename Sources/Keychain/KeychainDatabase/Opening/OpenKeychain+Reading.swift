@@ -145,7 +145,7 @@ extension OpenKeychain {
     private static let patience = Duration.seconds(1)
 
     /// Waits until a key change that has committed has published its keys. No other process
-    /// changes the keys of this process alone, so those need no lock of writers.
+    /// changes the keys of this process alone, so those need no writers' lock.
     ///
     /// - Throws: ``KeychainFailure``: `timedOut`, unless there are no keys at all. Then the
     ///   keychain counts as locked.

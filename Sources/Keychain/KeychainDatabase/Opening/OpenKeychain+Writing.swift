@@ -7,7 +7,7 @@ package import ValetKeychainModel
 internal import ValetSystem
 
 extension OpenKeychain {
-    /// Runs `body` in one transaction under the lock of writers.
+    /// Runs `body` in one transaction under the writers' lock.
     ///
     /// - Parameters:
     ///   - batch: Runs other calls in the transaction; nil runs `body` alone.

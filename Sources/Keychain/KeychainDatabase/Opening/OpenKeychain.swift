@@ -14,7 +14,7 @@ package import ValetSystem
 package final class OpenKeychain: Sendable {
     /// Where the keychain is.
     package let location: KeychainLocation
-    /// The connections, and the lock of writers.
+    /// The connections, and the writers' lock.
     package let pool: ConnectionPool
     /// Where the device secret comes from.
     package let source: DeviceSecretSource
@@ -234,7 +234,7 @@ package final class OpenKeychain: Sendable {
 
     /// Has the TPM release the device secret of a keychain without a passcode, for this process and
     /// for later ones: its keys are shared like those of an unlocked keychain. Never called in a
-    /// transaction or under the lock of writers, so that other processes need not wait for the TPM.
+    /// transaction or under the writers' lock, so that other processes need not wait for the TPM.
     ///
     /// - Throws: ``KeychainFailure``: `keyUnavailable`, `timedOut`, `inputOutput`.
     func unseal(_ header: KeychainHeader, _ deadline: Deadline) throws(KeychainFailure) {
@@ -258,12 +258,12 @@ package final class OpenKeychain: Sendable {
         _ = consume held
     }
 
-    /// How long a call waits for the lock of writers once half of the idle time has passed.
+    /// How long a call waits for the writers' lock once half of the idle time has passed.
     private static let renewalPatience = Duration.milliseconds(50)
 
     /// Extends the time until an unlocked keychain locks itself, if its keys were used late enough
     /// (docs/decisions/0020-auto-lock.md). Runs at the end of each call that uses keys, without the
-    /// lock of writers.
+    /// writers' lock.
     func renewIfUsed(_ header: KeychainHeader?, _ deadline: Deadline) {
         guard let lockState = header?.lockState, lockState.isRenewalDue else { return }
         // The call itself is complete, so the next use of the keychain tries again.

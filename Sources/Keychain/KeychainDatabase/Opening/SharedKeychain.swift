@@ -25,7 +25,8 @@ package struct StoreCall {
     /// The only database that the call may use: the one that an earlier step of the same work has
     /// used. nil for the one that is at the path.
     package var database: FileIdentity?
-    /// Whether a wrong setting of the process fails the call: false for a lock, which must work.
+    /// Whether the call fails if `$VALET_LOCK_STATE` has an unknown value. False for a lock: a
+    /// mistyped variable must not leave a keychain open.
     package var checksSettings = true
 
     /// A call that reads or writes items of an existing keychain.
@@ -353,7 +354,7 @@ package final class SlotLease: Sendable {
     deinit { registry.end(self) }
 }
 
-/// Keeps the files of a slot open: of a call, or of a snapshot that lasts longer.
+/// Keeps the files of a slot open. A call has one, and so has a snapshot that outlives its call.
 struct KeychainUse: ~Copyable {
     private let count: UseCount
 
@@ -372,7 +373,7 @@ struct KeychainUse: ~Copyable {
 /// releases its locks and closes its files, and the next process recovers the database. If another
 /// thread closed the files under it, it could go on writing without any lock.
 final class UseCount: Sendable {
-    /// The number of uses; this much less while the files are being closed.
+    /// The number of uses. While the files are being closed it is below 0: ``closing`` is added.
     private let count = Atomic<Int>(0)
     private static let closing = Int.min / 2
     /// In nanoseconds.

@@ -8,13 +8,13 @@ internal import ValetSystem
 /// The place of an open keychain: its folder's path, and the files that have to be there.
 ///
 /// SQLite opens `keychain.db`, `-wal` and `-shm` by their paths once, and never looks there again.
-/// Meanwhile somebody moves the folder away and puts a backup in its place, or a cleaning program
-/// removes `-shm`. This process would go on with files that no other process has: two programs
-/// would each overwrite what the other one commits.
+/// Suppose that somebody then moves the folder away and puts a backup in its place, or that a
+/// cleaning program removes `-shm`. This process would go on with files that no other process has:
+/// two programs would each overwrite what the other one commits.
 ///
 /// So there is one look: do the paths still lead to the files that are open? It compares device and
 /// inode, and the length of the index. ``ConnectionPool/lockForWriting(_:)`` looks at each write,
-/// under the lock of writers. ``wasInPlaceRecently()`` looks before and after a read, ten times a
+/// under the writers' lock. ``wasInPlaceRecently()`` looks before and after a read, ten times a
 /// second at most. If the files are others, `SharedKeychain` closes them, opens those at the path,
 /// and makes the call again, once. The second time the call fails: "it was replaced while it was in
 /// use".
@@ -27,8 +27,8 @@ internal import ValetSystem
 /// log, and removes the index at the path, so that every process opens both anew. What cannot be
 /// saved is told as an error of the call, or of the process that ends.
 ///
-/// No process may read an index that another one is about to replace. So whoever makes a missing
-/// log or index holds the lock of writers: ``ConnectionPool`` takes it for such an opening.
+/// No process may read an index that another one is about to replace. So a process makes a missing
+/// log or index only under the writers' lock: ``ConnectionPool`` takes it for such an opening.
 final class KeychainPlace: Sendable {
     /// What a look finds.
     enum Finding: Hashable, Sendable {
@@ -61,7 +61,7 @@ final class KeychainPlace: Sendable {
 
     /// Looks at all files. Costs three system calls.
     ///
-    /// - Parameter isLocked: Whether the caller holds the lock of writers. Then the log must also
+    /// - Parameter isLocked: Whether the caller holds the writers' lock. Then the log must also
     ///   be as long as its index says.
     /// - Throws: The codes of ``PrivateDirectory/leads(to:as:)`` and
     ///   ``PrivateDirectory/identity(of:)``.
@@ -163,7 +163,7 @@ extension ConnectionPool {
             hint: "check the items that were changed last; only move or copy the whole folder")
     }
 
-    /// The caller holds the lock of writers.
+    /// The caller holds the writers' lock.
     ///
     /// - Returns: false if changes are lost.
     private func save(_ files: LogFiles, _ deadline: Deadline) throws(SystemError) -> Bool {

@@ -25,7 +25,7 @@ package enum KeychainFile {
 package final class ConnectionPool: Sendable {
     /// The opened folder of the keychain.
     package let directory: PrivateDirectory
-    /// The lock of writers.
+    /// the writers' lock.
     package let lock: FileLock
     let place: KeychainPlace
     /// Whether damaged pages are read, too.
@@ -129,7 +129,7 @@ package final class ConnectionPool: Sendable {
         return reader
     }
 
-    /// Opens the database. The caller holds the lock of writers if the log or its index is missing.
+    /// Opens the database. The caller holds the writers' lock if the log or its index is missing.
     private func open(
         _ deadline: Deadline, _ operation: String
     ) throws(KeychainFailure) -> RowConnection {

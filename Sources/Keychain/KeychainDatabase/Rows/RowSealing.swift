@@ -16,7 +16,7 @@ package struct ItemCipher {
 
     private static let attributePadding = 32
 
-    /// The step to which a value of that size is padded.
+    /// A value is padded to a multiple of this number of bytes: 12 bytes to 32, and 1,100 to 2,048.
     static func valuePadding(_ byteCount: Int) -> Int { byteCount <= 1024 ? 32 : 1024 }
 
     /// Seals an item into a row with `header`, in the place that `index` names.
@@ -77,9 +77,9 @@ package struct ItemCipher {
         return padded[..<byteCount]
     }
 
-    /// Opens part V, which is bound to the part N that was written with it. A value protected by
-    /// presence needs `proof`. For a value under a password, the result is its box
-    /// (docs/FORMAT.md §5.5).
+    /// Opens part V. It opens only together with the part N of the same write. A value protected by
+    /// presence needs `proof`. For a value under a password, the result is its box (docs/FORMAT.md
+    /// §5.5).
     ///
     /// - Throws: ``SystemError``: `needsPerson` if `proof` does not have the pair of keys.
     package func openValue(
@@ -118,11 +118,10 @@ extension RowHeader {
     }
 }
 
-/// The authentication tag of a sealed part. It identifies the part, because it is as hard to forge
-/// as the part.
+/// The authentication tag of a sealed part: its last 16 bytes. Two parts with the same tag are the
+/// same part, because a tag is as hard to forge as the part.
 package typealias PartTag = FixedBytes<16, PartTagName>
 
-/// Makes ``PartTag`` a type of its own.
 package enum PartTagName {}
 
 extension PartTag {
@@ -135,15 +134,15 @@ extension PartTag {
     }
 }
 
-/// The data to which part V is bound.
+/// What part V is bound to: it opens only with the same header, nonce and part N.
 package struct ValueParts: Sendable {
     let header: RowHeader
-    /// The source of the nonces of both parts.
+    /// The nonces of part N and part V are derived from it.
     let nonce: RowNonce
     /// The tag of part N.
     let names: PartTag
 
-    /// The parts of a row whose part N was not read, except for its tag.
+    /// For a search that reads only the tag of part N.
     package init(header: RowHeader, nonce: RowNonce, names: PartTag) {
         self.header = header
         self.nonce = nonce
@@ -208,7 +207,7 @@ extension ItemCipher {
         }
     }
 
-    /// Opens part V, and leaves its padding.
+    /// Opens part V. The result still has its padding.
     func openPadded(
         _ parts: ValueParts, _ secret: Span<UInt8>, _ proof: PresenceProof?
     ) throws(SystemError) -> SecretBytes {

@@ -17,7 +17,7 @@ package struct SealedRow: Sendable {
     package var serviceHash: IndexHash
     /// The bytes of column `hashes`; empty for NULL.
     package var hashes: [UInt8]
-    /// The source of the nonces of both parts.
+    /// The nonces of part N and part V are derived from it.
     package var nonce: RowNonce
     /// Part N.
     package var names: [UInt8]

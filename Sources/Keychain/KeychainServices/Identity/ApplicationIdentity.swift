@@ -34,7 +34,7 @@ package struct ApplicationIdentity: Hashable, Sendable {
         environment: (String) -> String?
     ) throws(KeychainFailure) -> ApplicationIdentity {
         if let known = state.withLock({ $0.use(nil) }) { return known }
-        // Not under the mutex: a child that is forked meanwhile would wait for it forever.
+        // Not under the mutex: a child that is forked in between would wait for it forever.
         let found = try IdentityResolver.ofThisProcess(environment).resolve()
         return state.withLock { $0.use(found) } ?? found
     }

@@ -100,7 +100,8 @@ extension ItemStore {
         _ body: ([FoundRow], RowKeys) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R? {
         let before = walk
-        let step = try readRows(operation, in: walk.database) { (snapshot) throws(KeychainFailure) in
+        let step = try readRows(operation, in: walk.database) {
+            (snapshot) throws(KeychainFailure) in
             let (rows, end) = try translating(
                 Self.rows(of: before, snapshot.state, snapshot.store), during: operation)
             snapshot.end()

@@ -213,7 +213,7 @@ extension ItemStore {
     /// - Parameters:
     ///   - isCreating: Whether to make a keychain that does not exist.
     ///   - prepare: Stretches passcodes and asks a TPM, and changes nothing.
-    ///   - make: Takes the lock of writers. Returns nil, with nothing changed, if the keychain is
+    ///   - make: Takes the writers' lock. Returns nil, with nothing changed, if the keychain is
     ///     no longer that of the header. Its errors are final.
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `timedOut`.
     func changeKeys<Prepared: ~Copyable, R>(

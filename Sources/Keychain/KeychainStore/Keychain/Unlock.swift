@@ -56,7 +56,9 @@ extension Keychain {
     package func unlockForThisProcess(_ passcode: Passcode) throws(KeychainFailure) {
         LockStates.keepInThisProcess()
         // An open keychain keeps the lock state that it was opened with.
-        guard ItemStore.closeAll().isClosed else { throw ItemStore.stillInUse("unlock the keychain") }
+        guard ItemStore.closeAll().isClosed else {
+            throw ItemStore.stillInUse("unlock the keychain")
+        }
         try unlock(passcode)
     }
 

@@ -4,8 +4,8 @@ internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSystem
 
-/// The keys of one scope, as the kernel stores them: docs/FORMAT.md §10.4. ``SharedLockState``
-/// publishes and reads payloads; ``ProcessLockState`` keeps them unsealed.
+/// The keys of one scope, as the kernel stores them: docs/FORMAT.md §10.4. ``SharedKeys`` seals,
+/// publishes and reads payloads.
 struct KeyPayload: Sendable {
     static let maximumByteCount = 1024
 

@@ -25,7 +25,7 @@ struct LockMarks: Hashable, Sendable {
 
 /// The first 4,096 bytes of `keychain.lock`, which hold the marks: docs/FORMAT.md §10.1.
 ///
-/// The whole page is written once, under the lock of writers. Later only the marks change, in
+/// The whole page is written once, under the writers' lock. Later only the marks change, in
 /// place, so that a full disk does not prevent a lock.
 struct LockPage: Sendable {
     static let fileName = "keychain.lock"
@@ -47,7 +47,7 @@ struct LockPage: Sendable {
     }
 
     /// The page of the keychain in `folder`, and its marks; made if it is missing. The caller holds
-    /// the lock of writers.
+    /// the writers' lock.
     ///
     /// - Throws: ``KeychainFailure``: `cannotShare`; `inputOutput` if the file cannot be read. Its
     ///   page, if it has one, is unchanged.

@@ -10,8 +10,8 @@ package import ValetSystem
 /// of the two. A process with keys of its own never changes what other processes share, with one
 /// exception: ``lock(all:)`` locks the keychain for everybody.
 ///
-/// `KeychainStore` holds the lock of writers when it publishes or renews shared keys, so that two
-/// unlocks have an order. Locking, and the keys of one process, need no lock of writers.
+/// `KeychainStore` holds the writers' lock when it publishes or renews shared keys, so that two
+/// unlocks have an order. Locking, and the keys of one process, need no writers' lock.
 package final class LockStateStore: Sendable {
     package let keychainID: KeychainID
     private let choose: @Sendable () -> LockStateProvider
@@ -138,7 +138,7 @@ package final class LockStateStore: Sendable {
     }
 
     /// Makes the page of locks if the folder has none, so that a lock reaches keys of this process.
-    /// The caller holds the lock of writers.
+    /// The caller holds the writers' lock.
     package func preparePage() {
         // If the folder cannot be written, other processes cannot announce locks in it either.
         _ = try? LockPage.made(in: page.folder)
@@ -147,7 +147,8 @@ package final class LockStateStore: Sendable {
     /// Whether the keychain's folder has a page of locks.
     package var hasPage: Bool { (try? page.marks(at: .now)) != nil }
 
-    /// This moment. Take it before a passcode is checked: a lock after it stays in force.
+    /// The marks of now. Take them before a passcode is checked: an unlock after a lock in between
+    /// must not undo that lock.
     package func moment() throws(KeychainFailure) -> LockMoment {
         LockMoment(marks: try page.freshMarks())
     }
@@ -263,7 +264,7 @@ extension LockStateStore {
     /// Extends the period unless another process just did. Never undoes a lock, and never shortens
     /// the period.
     ///
-    /// If keys are shared, the caller holds the lock of writers, so that no other keys are
+    /// If keys are shared, the caller holds the writers' lock, so that no other keys are
     /// published concurrently.
     /// - Throws: ``KeychainFailure``: `kernelRefuses`, `inputOutput`.
     package func renew() throws(KeychainFailure) {
@@ -289,7 +290,7 @@ extension LockStateStore {
     }
 }
 
-/// A key change: docs/FORMAT.md §10.6. The caller holds the lock of writers.
+/// A key change: docs/FORMAT.md §10.6. The caller holds the writers' lock.
 extension LockStateStore {
     /// Makes threads of this process wait whose own keys do not fit the database. Call it before
     /// the commit of a key change, and ``endChange()`` once the keys are replaced.
@@ -309,8 +310,8 @@ extension LockStateStore {
     ///
     /// - Parameters:
     ///   - opened: The new keys; nil to end the former ones.
-    ///   - moment: For a change that unlocks the keychain, the moment before it. A lock since then
-    ///     stays in force.
+    ///   - moment: If the change also unlocks the keychain: the marks from before it. A lock after
+    ///     that moment is not undone.
     ///
     /// The change is complete: if this fails, the keychain is locked, and
     /// ``reasonOthersAreLocked`` tells why. The former keys open nothing in any case.
@@ -339,7 +340,8 @@ extension LockStateStore {
     /// replaced its keys; nil if they need not.
     package var reasonOthersAreLocked: KeychainFailure? { othersAreLocked.withLock { $0 } }
 
-    /// Keys of this process are bound to a page: if the folder had none, to the one of now.
+    /// A moment that has marks, to which keys of this process are bound. If the folder had no page
+    /// at `moment`, these are the marks of now.
     private func withPage(_ moment: LockMoment) throws(KeychainFailure) -> LockMoment {
         guard moment.marks == nil else { return moment }
         preparePage()

@@ -14,7 +14,7 @@ final class OwnKeys: Sendable {
     private let keychainID: KeychainID
     private let held = ProcessLocal<Held> { _ in Held() }
     private let page: PageWatch
-    /// Follows the period of the stored keys.
+    /// Notes uses that extend the period of the stored keys.
     private let use: IdleUse
 
     init(keychainID: KeychainID, page: PageWatch, use: IdleUse) {
@@ -117,7 +117,8 @@ final class OwnKeys: Sendable {
     /// Unlocks.
     ///
     /// - Parameters:
-    ///   - moment: The moment before the passcode was checked. A lock since then stays in force.
+    ///   - moment: The marks from before the passcode was checked. A lock after that moment is not
+    ///     undone.
     ///   - fallback: Why the keys could not be shared; nil if they need not be.
     /// - Throws: ``KeychainFailure``: `wrongKeys`.
     func publish(
@@ -138,8 +139,8 @@ final class OwnKeys: Sendable {
     ///
     /// - Parameters:
     ///   - keys: The new keys; nil to forget the former ones.
-    ///   - moment: For a change that unlocks the keychain, the moment before it. A lock since then
-    ///     stays in force.
+    ///   - moment: If the change also unlocks the keychain: the marks from before it. A lock after
+    ///     that moment is not undone.
     func replace(
         _ former: EpochMark, by keys: OpenedKeys?, unlockingSince moment: LockMoment?,
         now: () -> BootTime

@@ -11,8 +11,9 @@ extension SharedKeys {
     /// What is published in place of everything that was published.
     private struct Publication {
         let payloads: [KeyPayload]
-        /// The marks that the keys are bound to; nil for those of now. A lock since then stays in
-        /// force.
+        /// The marks that the keys are sealed under; nil for those at the publication. Example: an
+        /// unlock reads mark 7c…, and then a lock writes mark a1…. Keys that are sealed under 7c…
+        /// open nothing, so the keychain stays locked.
         var marks: LockMarks?
         /// Whether only scopes that are open get keys: true for keys that must unlock nothing.
         var onlyOpenScopes = false
@@ -43,8 +44,8 @@ extension SharedKeys {
     ///
     /// - Parameters:
     ///   - keys: The new keys; nil to end the former ones.
-    ///   - moment: For a change that unlocks the keychain, the moment before it. A lock since then
-    ///     stays in force.
+    ///   - moment: If the change also unlocks the keychain: the marks from before it. A lock after
+    ///     that moment is not undone.
     /// - Throws: As ``publish(_:for:_:)``. Then no keys are published.
     func replace(
         _ former: EpochMark, by keys: OpenedKeys?, unlockingSince moment: LockMoment?,
@@ -120,7 +121,7 @@ extension SharedKeys {
             try? file.empty([key.scope])
             KernelKeyring.end(key.entry.serial, always: true)
         }
-        // What has opened nothing must not report success.
+        // An unlock that has opened nothing must not report success.
         guard try marksNow.get() != nil else {
             throw KeychainFailure(.inputOutput, during: .readPage)
         }
@@ -238,7 +239,7 @@ extension SharedKeys {
         return notOpen
     }
 
-    /// Ends published keys without changing a mark, so that keys of processes stay.
+    /// Ends published keys. No mark changes, so keys of a process's own stay valid.
     private func end(_ scopes: [KeyScope]) {
         forget()
         let files = (try? binding()).map { places.changeableFiles(of: $0) } ?? []

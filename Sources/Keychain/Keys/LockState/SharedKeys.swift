@@ -17,7 +17,7 @@ final class SharedKeys: Sendable {
     let page: PageWatch
     /// A child of `fork` begins with nothing: a thread of its parent may have held the mutex.
     private let memory = ProcessLocal<Memory> { _ in Memory() }
-    /// Follows the period that was read last.
+    /// Notes uses that extend the period; it has the period that was read last.
     let use: IdleUse
 
     init(keychainID: KeychainID, places: SharingPlaces, page: PageWatch, use: IdleUse) {
@@ -235,8 +235,9 @@ extension SharedKeys {
             return .locked(try remember(firstUnlock, nil, cause, seen), cause)
         case (.found(let unlocked), .absent(.notUnlocked)),
             (.found(let unlocked), .absent(.deadlinePassed)):
-            // Without the index key nothing can be found. Ending the other keys makes every process
-            // see the same state, even one that remembers the index key.
+            // Only scope `f` has the index key, by which items are found. A process that has read
+            // it before could still find items, and another one could not. So this ends the keys of
+            // scope `u`, and every process sees a locked keychain.
             forget()
             KernelKeyring.end(unlocked.key, always: true)
             return .beforeFirstUnlock(.firstUnlockKeysLost)

@@ -3,8 +3,8 @@
 internal import Glibc
 
 // The parts of a message, in their order. Functions that read return nil at the end of the message,
-// and if the next part has another type. What cannot be written spoils the message: the connection
-// refuses to send it.
+// and if the next part has another type. If a part cannot be written, the connection refuses to
+// send the whole message.
 
 extension BusMessage {
     /// A string, an object path or a signature.

@@ -151,7 +151,7 @@ struct FingerprintSession: ~Copyable {
                 try bus.call(call, limit)
             } catch {
                 // A refusal ends the call. After any other error the first call may still run, and
-                // fprintd cannot handle a second one meanwhile.
+                // fprintd cannot handle a second one at the same time.
                 guard error.code.refusal != nil else { return }
             }
         }

@@ -74,6 +74,7 @@ import ValetUserPresence
         #expect(!person.pinentry.wasStarted)
     }
 
+    // Promise: 9.4
     @Test func `A context does not accept the passcode in place of a finger`() throws {
         let person = try person(.notEnrolled)
         let context = person.context
@@ -131,6 +132,7 @@ import ValetUserPresence
             deadline: Deadline(after: .seconds(60)))
     }
 
+    // Promise: 15.3
     @Test func `A context with several readers asks at the one that an item is bound to`() throws {
         var person = try Person()
         person.reader = FingerScript(.enrolled([one, two]), [nil, nil])

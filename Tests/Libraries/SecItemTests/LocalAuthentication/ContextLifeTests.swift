@@ -14,6 +14,7 @@ import ValetTestValues
 @testable import ValetSecItem
 
 @Suite struct `What a context remembers` {
+    // Promise: 9.4
     @Test func `A context remembers what was proved, and other contexts do not`() throws {
         let person = try Person()
         let context = person.context
@@ -42,6 +43,7 @@ import ValetTestValues
         #expect(person.outcome(.deviceOwnerAuthentication, context) == nil)
     }
 
+    // Promise: 9.4
     @Test func `What a context remembers ends with a key change`() throws {
         let person = try Person()
         let context = person.context
@@ -68,6 +70,7 @@ import ValetTestValues
 }
 
 @Suite struct `A context that is invalidated` {
+    // Promise: 9.4
     @Test func `An invalidated context has forgotten everything and asks nobody`() throws {
         let person = try Person()
         let context = person.context
@@ -83,6 +86,7 @@ import ValetTestValues
         #expect(person.pinentry.questionCount == 1)
     }
 
+    // Promise: 18.2
     @Test func `Invalidating a context ends its open question`() throws {
         let person = try Person(["HANG"])
         let (context, reply) = (person.context, Reply())

@@ -26,6 +26,7 @@ import ValetUserPresence
         return person
     }
 
+    // Promise: 5.3
     @Test func `A finger notice shows who asks for what, and offers the passcode`() throws {
         let person = try person(["EMPTY", Person.knowing])
         let context = person.context

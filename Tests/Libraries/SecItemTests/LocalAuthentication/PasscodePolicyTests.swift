@@ -16,6 +16,7 @@ import ValetTestValues
         #expect(person.pinentry.isGone)
     }
 
+    // Promise: 5.9
     @Test func `A context that asks for the passcode says who asks for what`() throws {
         let person = try Person()
         _ = person.outcome()
@@ -25,6 +26,7 @@ import ValetTestValues
             ])
     }
 
+    // Promise: 5.9
     @Test func `A context shows the application's words in one line and without effect`() throws {
         let person = try Person()
         let context = person.context
@@ -42,6 +44,7 @@ import ValetTestValues
         #expect(person.pinentry.lines("log").contains("SETCANCEL No__thanks\u{FFFD}"))
     }
 
+    // Promise: 18.2
     @Test(
         arguments: [
             (["PIN a", "PIN b", "PIN c", Person.knowing], .authenticationFailed, 3),
@@ -91,6 +94,7 @@ import ValetTestValues
         #expect(!person.pinentry.wasStarted)
     }
 
+    // Promise: 18.2
     @Test func `A context ends a question for the passcode that nobody answers`() throws {
         var person = try Person(["HANG"])
         person.timeLimit = .milliseconds(700)

@@ -195,6 +195,7 @@ private struct PasswordCalls {
         [.applicationPassword, .or, .devicePasscode, .biometryAny],
     ]
 
+    // Promise: 9.6
     /// The passcode's question comes first: what it opens tells which password is right.
     @Test(arguments: joined)
     func `An application password does not replace the user's presence`(
@@ -236,6 +237,7 @@ private struct PasswordCalls {
 @Suite struct `A person asked for the password of an item` {
     private static let own = ["PIN own", "PIN own"]
 
+    // Promise: 9.8
     @Test func `A user types a new application password twice and an existing one once`() throws {
         let calls = try PasswordCalls(Self.own)
         #expect(try calls.add("b", calls.context()) == errSecSuccess)
@@ -251,6 +253,7 @@ private struct PasswordCalls {
         #expect(calls.person.pinentry.lines("log").contains("SETPROMPT Password:"))
     }
 
+    // Promise: 18.2
     @Test(
         arguments: [
             (["PIN wrong", "PIN other", "PIN own"], errSecSuccess, 3),
@@ -296,6 +299,7 @@ private struct PasswordCalls {
         #expect(calls.status("b", calls.context()) == errSecItemNotFound)
     }
 
+    // Promise: 18.1
     @Test func `A user is not asked for an application password in vain`() throws {
         let calls = try PasswordCalls(Self.own)
         let nobody = calls.context()
@@ -345,6 +349,7 @@ private struct PasswordCalls {
         #expect(calls.questionCount == 2)
     }
 
+    // Promise: 18.2
     @Test func `The application can end a prompt for an application password`() throws {
         let calls = try PasswordCalls()
         #expect(try calls.add("b", calls.context("own")) == errSecSuccess)
@@ -358,6 +363,7 @@ private struct PasswordCalls {
         #expect(pinentry.isGone)
     }
 
+    // Promise: 18.2
     @Test(arguments: [false, true])
     func `A prompt for an application password keeps no writer waiting`(_ isNew: Bool) throws {
         let calls = try PasswordCalls()

@@ -9,6 +9,7 @@ internal import ValetTestValues
 @testable internal import Valet
 
 @Suite struct `Writing in a SecureEnclaveValet` {
+    // Promise: 18.1
     @Test(
         arguments: EnclaveSample.Backend.allCases,
         [
@@ -199,6 +200,7 @@ internal import ValetTestValues
         #expect(try valet.string(forKey: "key", withPrompt: "why") == "two")
     }
 
+    // Promise: 15.2
     @Test(arguments: EnclaveSample.Backend.embedded)
     func `A single-prompt valet that asked before reads and replaces values after fingers changed`(
         _ backend: EnclaveSample.Backend

@@ -54,6 +54,7 @@ import ValetSealing
         #expect(error(try plaintext(names)) == nil)
     }
 
+    // Promise: 19.5
     @Test func `are not taken from anybody else, not even with the invitation`() throws {
         let forged = try plaintext([sponsor.id: "Laptop"], by: "b")
         #expect(error(forged) == SyncError(.tampered, .signature, in: .mail))

@@ -42,6 +42,7 @@ import ValetSealing
         #expect(isSigned(sieve.sift(next.bytes), as: next))
     }
 
+    // Promise: 19.2
     @Test func `takes nothing that names a member and is signed by another key`() throws {
         var sieve = sieve
         let entry = test.entry("e")
@@ -78,6 +79,7 @@ import ValetSealing
         }
     }
 
+    // Promise: 19.2
     @Test func `A member that signs very many siblings has 65 of them kept`() throws {
         let state = try #require(test.circle.states[test.entry("fork").hash])
         let author = try test.circle.device("b")
