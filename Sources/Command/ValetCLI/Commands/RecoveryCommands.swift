@@ -84,13 +84,19 @@ enum RecoveryCreateCommand {
         } else if isReplacing {
             context.console.note("valet: the earlier recovery key no longer opens the keychain")
         }
-        try write(text, to: context.console)
-        guard context.console.isOutputTerminal else { return .success }
-        context.console.note(
+        try show(text, on: context.console)
+        return .success
+    }
+
+    private static func show(
+        _ text: borrowing SecretBytes, on console: any Console
+    ) throws(CLIError) {
+        try write(text, to: console)
+        guard console.isOutputTerminal else { return }
+        console.note(
             "valet: write this down and keep it apart from the machine: it is shown once, and "
                 + "opens the keychain without the passcode")
-        context.console.hint("clear the screen afterwards; 'valet recovery use' asks for the key")
-        return .success
+        console.hint("clear the screen afterwards; 'valet recovery use' asks for the key")
     }
 
     private static let otherKey = KeychainFailure(
