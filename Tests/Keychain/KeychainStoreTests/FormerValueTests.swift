@@ -9,7 +9,7 @@ import ValetTestSupport
 @testable import ValetKeychainStore
 
 /// A keychain that a person and programs use: docs/FORMAT.md §8.
-private struct History {
+struct History {
     let epochs = TestKeychain()
 
     var keychain: TestKeychain { epochs }
