@@ -57,13 +57,15 @@ struct SecretMove {
         guard newKey == nil || keys.count == 1 else {
             throw .usage("one name cannot be that of \(keys.count) secrets")
         }
-        var (transfer, names) = (ItemTransfer(), [String]())
+        var (transfer, names, origins) = (ItemTransfer(), [String](), [PasswordName]())
         for key in keys {
             let name = newKey ?? key
-            try add(key, to: name, keepingSource: keepsSource, &transfer)
+            let place = try add(key, to: name, keepingSource: keepsSource, &transfer)
+            if !keepsSource { origins.append(place) }
             names.append(name)
         }
         try perform(transfer, replacing: transfer.deletions.count)
+        if !values.has(MoveOptions.dryRun) { source.noteFormerValues(leftAt: origins) }
         try report(names, keepingSource: keepsSource)
         return .success
     }
@@ -108,10 +110,11 @@ struct SecretMove {
         return names.sorted()
     }
 
+    /// - Returns: Where the secret is now.
     private func add(
         _ key: String, to name: String, keepingSource keepsSource: Bool,
         _ transfer: inout ItemTransfer
-    ) throws(CLIError) {
+    ) throws(CLIError) -> PasswordName {
         let old = ItemTarget(scope: from, key: key, form: .secret, keychain: source)
         guard let place = try old.located() else {
             throw old.error(KeychainFailure(.itemNotFound, during: "move an item"))
@@ -133,7 +136,8 @@ struct SecretMove {
         var moved = service.item(name)
         moved.accessGroup = moved.accessGroup ?? destination.session.caller.accessGroups.first
         guard keepsSource, existing?.reference != item.reference else {
-            return transfer.changes.append(.init(item.version, to: moved, value: nil))
+            transfer.changes.append(.init(item.version, to: moved, value: nil))
+            return place
         }
         // A copy also has the attributes that programs have added.
         let own = Set(item.itemClass.primaryKeyAttributes)
@@ -141,6 +145,7 @@ struct SecretMove {
         moved.attributes = item.attributes.filter { !own.contains($0.key) }
             .overwritten(by: moved.attributes)
         transfer.additions.append(Addition(moved, value: try old.value()))
+        return place
     }
 
     /// The secret at the destination that has this name already, whatever its accessibility.

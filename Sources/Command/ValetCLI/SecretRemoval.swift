@@ -23,9 +23,10 @@ struct SecretRemoval {
     }
 
     func run(keys: [String]) throws(CLIError) {
-        let items = try chosen(keys)
+        var former: [FormerItem] = []
+        let items = try chosen(keys, &former)
         let isDry = values.has(RemoveCommand.dryRun)
-        if !isDry { try remove(items) }
+        if !isDry { try remove(items, former) }
         guard !values.has(ItemOptions.json) else {
             var members = [JSON.Member(name: "removed", value: .number(items.count))]
             if isDry {
@@ -43,7 +44,11 @@ struct SecretRemoval {
     }
 
     /// The items that the names, or the pattern, choose.
-    private func chosen(_ keys: [String]) throws(CLIError) -> [StoredItem] {
+    ///
+    /// - Parameter former: Receives the former values of names without an item, for a purge.
+    private func chosen(
+        _ keys: [String], _ former: inout [FormerItem]
+    ) throws(CLIError) -> [StoredItem] {
         let pattern = values[MoveOptions.matching]
         let isAll = values.has(RemoveCommand.all)
         let hasKey =
@@ -54,7 +59,7 @@ struct SecretRemoval {
         }
         guard hasKey else { return try fitting(pattern.map { NamePattern($0, isPart: false) }) }
         guard keys.count > 1 else {
-            return try item(try ItemOptions.selection(values).target(in: keychain))
+            return try item(try ItemOptions.selection(values).target(in: keychain), &former)
         }
         guard !values.isGiven(ItemOptions.keyDescriptor), !values.isGiven(PasswordOptions.account)
         else { throw .usage("several KEYs exclude '--key-fd' and '--account'") }
@@ -64,13 +69,18 @@ struct SecretRemoval {
         for key in keys where known.insert(Array(key.utf8)).inserted {
             guard !key.isEmpty else { throw .usage("a key is empty") }
             let selection = ItemSelection(scope: scope, key: .argument(key), password: password)
-            items += try item(try selection.target(in: keychain))
+            items += try item(try selection.target(in: keychain), &former)
         }
         return items
     }
 
-    private func item(_ target: ItemTarget) throws(CLIError) -> [StoredItem] {
+    private func item(
+        _ target: ItemTarget, _ former: inout [FormerItem]
+    ) throws(CLIError) -> [StoredItem] {
         if let item = try target.detailsIfAny() { return [item] }
+        let removed = values.has(RemoveCommand.purge) ? try target.formerItems() : []
+        former += removed
+        guard removed.isEmpty else { return [] }
         guard values.has(RemoveCommand.ifExists) else {
             let error = target.error(
                 KeychainFailure(.itemNotFound, during: "remove items"))
@@ -94,22 +104,25 @@ struct SecretRemoval {
         return items
     }
 
-    private func remove(_ items: [StoredItem]) throws(CLIError) {
-        guard !items.isEmpty else { return }
+    private func remove(_ items: [StoredItem], _ former: [FormerItem]) throws(CLIError) {
+        guard !items.isEmpty || !former.isEmpty else { return }
         let shared = items.count(where: \.isSynchronizable)
         if !values.has(KeyOptions.yes) {
             let names = items.prefix(Self.shownCount).map { quoted($0.name) }
                 .joined(separator: ", ")
             let rest = items.count > Self.shownCount ? " …" : ""
+            let title =
+                items.isEmpty
+                ? FormerValue.counted(former.count)
+                : "\(RemoveCommand.counted(items.count, shared: shared)): \(names)\(rest)"
             try context.console.requireConsent(
-                to: "Remove \(RemoveCommand.counted(items.count, shared: shared)): "
-                    + "\(names)\(rest)?",
+                to: "Remove \(title)?",
                 isGiven: false, because: RemoveCommand.reason(values))
         }
         guard values.has(RemoveCommand.purge) else {
             return try requesting(keychain.attempt(keychain.session.delete(items)))
         }
-        try requesting(keychain.attempt(keychain.session.purge(items, [])))
+        try requesting(keychain.attempt(keychain.session.purge(items, former)))
     }
 }
 

@@ -45,6 +45,14 @@ extension KeychainSession {
         }
     }
 
+    /// Deletes the items that `query` describes, and all former values that it describes. Returns
+    /// how many items there were.
+    package func purge(_ query: ItemQuery) throws(KeychainFailure) -> Int {
+        try asking(.transfer([])) { () throws(KeychainFailure) in
+            try store.purge(query, for: caller)
+        }
+    }
+
     /// The value of a setting of the keychain; its usual value if it is not set.
     package func number(of setting: KeychainSetting) throws(KeychainFailure) -> Int {
         let item = setting.item

@@ -23,7 +23,7 @@ internal import ValetCSQLite
         /// SQLite's file points to this table, which is therefore the first.
         var methods: sqlite3_io_methods
         let original: UnsafePointer<sqlite3_io_methods>
-        let system: UnsafePointer<ConnectionSystem.System>
+        let system: UnsafeMutablePointer<ConnectionSystem.System>
         let isLog: Bool
         /// Where the last frame begins whose header was written, and the number of its page.
         var lastFrame: (offset: Int64, page: UInt32) = (-1, 0)
@@ -36,7 +36,7 @@ internal import ValetCSQLite
     /// - Parameter place: Behind SQLite's own data of the file.
     init?(
         _ file: UnsafeMutablePointer<sqlite3_file>, at place: UnsafeMutableRawPointer,
-        isLog: Bool, _ system: UnsafePointer<ConnectionSystem.System>
+        isLog: Bool, _ system: UnsafeMutablePointer<ConnectionSystem.System>
     ) {
         guard let original = unsafe file.pointee.pMethods else { return nil }
         unsafe self.file = unsafe file
@@ -112,7 +112,9 @@ internal import ValetCSQLite
         _ page: UnsafeMutableRawPointer, _ number: UInt32, _ code: Int32
     ) -> Int32 {
         guard unsafe state.pointee.system.pointee.acceptsDamage else { return SQLITE_CORRUPT }
-        unsafe PageChecksum.mend(page, number: number)
+        if unsafe !PageChecksum.mend(page, number: number) {
+            unsafe state.pointee.system.pointee.damagedPageCount += 1
+        }
         return code
     }
 

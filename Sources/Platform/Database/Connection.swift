@@ -38,6 +38,9 @@ package import ValetSystem
     var sharedLog: SharedLog?
     private let system: ConnectionSystem
 
+    /// For a repair: how often a page was read that was damaged, and could not be mended.
+    package var damagedPageCount: Int { system.damagedPageCount }
+
     /// Whether statements can run.
     package var isOpen: Bool { unsafe database != nil }
 

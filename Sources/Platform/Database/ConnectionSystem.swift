@@ -16,6 +16,8 @@ internal import ValetCSQLite
         fileprivate var connection: Unmanaged<Connection>?
         /// Whether pages whose checksums do not fit are read all the same.
         let acceptsDamage: Bool
+        /// How often such a page was read that could not be mended.
+        var damagedPageCount = 0
     }
 
     private let system: UnsafeMutablePointer<System>
@@ -85,6 +87,8 @@ internal import ValetCSQLite
         unsafe system.pointee.connection = .passUnretained(connection)
         return unsafe sqlite3_vfs_register(methods, 0)
     }
+
+    var damagedPageCount: Int { unsafe system.pointee.damagedPageCount }
 
     /// The name to open the database with.
     var name: UnsafePointer<CChar> { unsafe UnsafePointer(registeredName) }

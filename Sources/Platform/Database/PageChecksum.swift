@@ -69,13 +69,16 @@ extension PageChecksum {
 
     /// Undoes the flip of one bit, if the checksum shows which one it was. A page with more changes
     /// stays as it is. Takes up to 2 ms.
-    static func mend(_ page: UnsafeMutableRawPointer, number: UInt32) {
+    ///
+    /// - Returns: Whether the page is as it was.
+    static func mend(_ page: UnsafeMutableRawPointer, number: UInt32) -> Bool {
         let bytes = unsafe page.assumingMemoryBound(to: UInt8.self)
         for bit in 0..<8 * balancePlace {
             unsafe bytes[bit / 8] ^= 1 << (bit % 8)
-            if unsafe fits(page, number: number) { return }
+            if unsafe fits(page, number: number) { return true }
             unsafe bytes[bit / 8] ^= 1 << (bit % 8)
         }
+        return false
     }
 
     static func put(into page: UnsafeMutableRawPointer, number: UInt32) {

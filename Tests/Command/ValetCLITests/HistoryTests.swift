@@ -302,7 +302,7 @@ import ValetKeychainStore
         #expect(rowCount == 0)
         let passcode = try Bench.passcode(Bench.passcode)
         try bench.store.keychain.setPasscode(passcode)
-        #expect(try bench.store.keychain.itemsThatNeedPasscode() == 0)
+        #expect(try bench.store.keychain.lossWithoutPasscode().itemCount == 0)
     }
 
     @Test func `A damaged former value is listed, and not given out`() throws {
@@ -314,6 +314,135 @@ import ValetKeychainStore
         #expect(bench.run("undo", "key", "--version", "2") == .damaged)
         #expect(bench.run("get", "key", "--version", "2") == .damaged)
         #expect(value == "three" && former(1) == "two")
+    }
+
+    @Test func `The last value of a removed secret is damaged, and no older one is brought back`()
+        throws
+    {
+        set("one", "two")
+        bench.run("set", "other", input: Array("one".utf8))
+        bench.run("remove", "key", "other", "--yes")
+        try bench.tamper(
+            """
+            UPDATE former SET flags = 256 WHERE kept = (
+                SELECT max(kept) FROM former AS one WHERE 2 = (
+                    SELECT count(*) FROM former WHERE account_hash = one.account_hash))
+            """)
+        #expect(bench.run("history") == .damaged)
+        #expect(bench.console.outputText.split(separator: "\n").count == 1)
+        #expect(bench.console.outputText.contains("other"))
+        #expect(bench.console.notes.joined().contains("1 removed secret is damaged"))
+        for pattern in ["*", "key"] {
+            #expect(bench.run("undo", "--matching", pattern) == .damaged)
+        }
+        #expect(bench.items.isEmpty)
+        #expect(bench.run("undo", "key") == .damaged)
+        #expect(bench.run("undo", "key", "--version", "2") == .success)
+        #expect(value == "one")
+        #expect(bench.run("history") == .success)
+        #expect(bench.run("undo", "--matching", "*") == .success)
+        #expect(bench.items.count == 2)
+        #expect(bench.run("doctor") == .damaged)
+        #expect(bench.run("doctor", "--purge-damaged", "--yes") == .success)
+        #expect(bench.console.notes.joined().contains("1 former value"))
+        #expect(bench.run("history", "key") == .success)
+        #expect(!bench.console.outputText.contains("damaged"))
+    }
+
+    @Test func `A damaged setting is an error until it is stored again`() throws {
+        set("one", "two")
+        bench.run("settings", "history", "7")
+        set("three")
+        try bench.tamper("UPDATE item SET names = zeroblob(72) WHERE protection = 5")
+        #expect(bench.run("settings") == .damaged)
+        #expect(bench.run("set", "key", input: Array("four".utf8)) == .damaged)
+        #expect(bench.console.notes.joined().contains("valet settings history"))
+        #expect(bench.run("remove", "key", "--yes") == .damaged)
+        #expect(value == "three" && former(1) == "two" && former(2) == "one")
+        #expect(bench.run("settings", "history", "7") == .success)
+        set("four")
+        #expect((1...3).map(former) == ["three", "two", "one"])
+    }
+
+    @Test func `status counts no settings`() throws {
+        bench.run("settings", "history", "7")
+        #expect(rowCount == 0)
+        set("one")
+        bench.run("settings", "history", "2")
+        #expect(rowCount == 1)
+    }
+
+    @Test func `remove --all --purge leaves no former value of what was removed before`() throws {
+        set("one", "two", options: ["--cloud"])
+        bench.run("remove", "key", "--yes")
+        set("three", "four")
+        bench.run("set", "damaged", input: Array("one".utf8))
+        bench.run("remove", "damaged", "--yes")
+        try bench.tamper(
+            "UPDATE former SET class = 9 WHERE kept = (SELECT max(kept) FROM former)")
+        bench.run("set", "mail", "--service", "mail", input: Array("one".utf8))
+        bench.run("set", "mail", "--service", "mail", input: Array("two".utf8))
+        #expect(bench.run("remove", "--all", "--purge", "--yes") == .success)
+        #expect(bench.run("history", "key") == .notFound)
+        #expect(bench.run("history", "damaged") == .notFound)
+        #expect(bench.run("history", "mail", "--service", "mail") == .success)
+        #expect(bench.console.outputText.contains("1"))
+    }
+
+    @Test func `remove --purge of several names forgets those that were removed before`() {
+        for name in ["a", "b"] {
+            bench.run("set", name, input: Array("one".utf8))
+            bench.run("set", name, input: Array("two".utf8))
+        }
+        bench.run("remove", "a", "--yes")
+        #expect(bench.run("remove", "a", "b", "--purge", "--yes") == .success)
+        for name in ["a", "b"] { #expect(bench.run("history", name) == .notFound) }
+        #expect(bench.run("remove", "a", "b", "--purge", "--yes") == .notFound)
+    }
+
+    @Test func `A move says which former values stay under the old name`() throws {
+        try bench.store.keychain.setPasscode(Bench.passcode(Bench.passcode))
+        set("one")
+        let item = try #require(bench.items.first)
+        var changes = ItemChanges()
+        changes.accessControl = try AccessControl(.whenUnlocked, .devicePasscode)
+        _ = try bench.session.update(ItemQuery(item.reference), changes)
+        #expect(bench.run("remove", "key", "--yes") == .success)
+        set("two", "three")
+        #expect(bench.run("rename", "key", "other") == .success)
+        #expect(
+            bench.console.notes.contains(
+                "valet: 1 former value that could not be opened stays under the old name"))
+        #expect(bench.run("history", "key") == .success)
+        #expect(bench.run("get", "other", "--version", "1") == .success)
+        #expect(bench.console.outputText == "two")
+        #expect(bench.run("move", "other", "--to-id", "new") == .success)
+        #expect(!bench.console.notes.joined().contains("former"))
+    }
+
+    @Test func `A removed password beside a present one is not taken for it`() throws {
+        for account in ["a", "b"] {
+            bench.run("set", account, "--service", "mail", input: Array("one".utf8))
+        }
+        bench.run("remove", "a", "--service", "mail", "--yes")
+        for verb in ["history", "undo"] { #expect(bench.run(verb, "--service", "mail") == .usage) }
+        for words in [["history", "a"], ["undo", "a"]] {
+            #expect(bench.run(words + ["--service", "mail"]) == .success)
+        }
+    }
+
+    @Test func `A restore keeps what it replaces`() throws {
+        set("one")
+        let file = bench.store.folder + ".backup"
+        let options = [file, "--passphrase-fd", "3"]
+        #expect(
+            bench.run(["backup", "create", "--weak"] + options, lines: ["open"]) == .success)
+        set("two", "three")
+        #expect(
+            bench.run(["backup", "restore", "--replace"] + options, lines: ["open"]) == .success)
+        #expect(value == "one" && (1...3).map(former) == ["three", "two", "one"])
+        #expect(bench.run("undo", "key") == .success)
+        #expect(value == "three")
     }
 
     @Test func `A key change keeps former values`() throws {

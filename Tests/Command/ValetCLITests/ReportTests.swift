@@ -157,13 +157,13 @@ import ValetKeychainStore
 
     @Test(
         arguments: [
-            (["--clear-quarantine"], false, nil, ExitCode.usage, 2),
-            (["--clear-quarantine"], true, false, .denied, 2),
-            (["--clear-quarantine"], true, true, .success, 0),
-            (["--clear-quarantine", "--yes"], false, nil, .success, 0),
+            (["--purge-damaged"], false, nil, ExitCode.usage, 2),
+            (["--purge-damaged"], true, false, .denied, 2),
+            (["--purge-damaged"], true, true, .success, 0),
+            (["--purge-damaged", "--yes"], false, nil, .success, 0),
             (["--yes"], false, nil, .usage, 2), ([], false, nil, .success, 2),
         ] as [([String], Bool, Bool?, ExitCode, Int)])
-    func `valet doctor deletes quarantined items only with consent`(
+    func `valet doctor deletes damaged former values only with consent`(
         _ options: [String], _ isTerminal: Bool, _ answer: Bool?, _ code: ExitCode, _ left: Int
     ) throws {
         try bench.setItemAside()
@@ -172,7 +172,7 @@ import ValetKeychainStore
         bench.console.answer = answer ?? false
         #expect(bench.run(["doctor"] + options) == code)
         #expect(try bench.store.keychain.status().quarantinedRowCount == left)
-        let note = "valet: deleted 2 damaged items that had been set aside"
+        let note = "valet: deleted 2 former values that were damaged"
         #expect(bench.console.notes.contains(note) == (left == 0))
     }
 

@@ -254,7 +254,7 @@ def asks_nothing_where_questions_are_off(command):
     os.environ["VALET_INTERACTION"] = "never"
     for words in (("remove", "k"), ("remove", "--all"), ("recovery", "create"),
                   ("recovery", "revoke"), ("doctor", "--discard-log"),
-                  ("doctor", "--clear-quarantine")):
+                  ("doctor", "--purge-damaged")):
         output, status = Session(command, *words).finish()
         exits(status, 64)
         check(b"questions are turned off" in output and b"'--yes'" in output, output)

@@ -102,11 +102,11 @@ private final class LockableStore {
     }
 
     @Test func `The items that need the passcode are counted`() throws {
-        #expect(try store.keychain.itemsThatNeedPasscode() == 0)
+        #expect(try store.keychain.lossWithoutPasscode().itemCount == 0)
         _ = try store.add(
             Addition(.generic("b", as: .whenPasscodeSetThisDeviceOnly), value: .text("v")),
             for: lockable.keychain.caller)
-        #expect(try store.keychain.itemsThatNeedPasscode() == 1)
+        #expect(try store.keychain.lossWithoutPasscode().itemCount == 1)
     }
 
     @Test func `Checking a passcode reports a missing device key`() throws {

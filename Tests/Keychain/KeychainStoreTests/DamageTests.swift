@@ -97,13 +97,13 @@ import ValetTestSupport
     }
 
     @Test func `A damaged item is reported until it is removed from quarantine`() throws {
-        #expect(try keychain.store.keychain.clearQuarantine() == 0)
+        #expect(try keychain.store.keychain.purgeDamaged() == 0)
         try keychain.tamper(Self.damages[0], item.parameter)
         try keychain.set(.generic("a"), "new")
         let said = keychain.store.keychain.diagnose().map(\.message)
         #expect(said.contains { $0.hasPrefix("1 damaged row was set aside") })
         #expect(missing()?.hint?.hasPrefix("1 damaged item was set aside") == true)
-        #expect(try keychain.otherProcess().keychain.clearQuarantine() == 1)
+        #expect(try keychain.otherProcess().keychain.purgeDamaged() == 1)
         #expect(missing()?.hint == nil)
         #expect(try keychain.store.keychain.status().quarantinedRowCount == 0)
         #expect(try keychain.value(.exact("a")) == "new")

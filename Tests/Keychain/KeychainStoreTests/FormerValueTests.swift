@@ -9,7 +9,7 @@ import ValetTestSupport
 @testable import ValetKeychainStore
 
 /// A keychain that a person and programs use: docs/FORMAT.md §8.
-private struct History {
+struct History {
     let epochs = TestKeychain()
 
     var keychain: TestKeychain { epochs }
@@ -457,8 +457,9 @@ private struct History {
         let before = try history.values()
         let report = try history.store.keychain.restore(history.keychain.open(file), policy)
         #expect(report.addedCount == 0 && report.replacedCount + report.keptCount == 1)
-        // What is there already is not there twice.
-        #expect(try history.values() == before && report.formerCount == 0)
+        // What is there already is not there twice, and what is replaced is kept.
+        let expected = policy == .replace ? ["5"] + before.dropLast() : before
+        #expect(try history.values() == expected && report.formerCount == 0)
     }
 
     @Test func `A restore adds former values where they were in the order`() throws {
@@ -486,6 +487,25 @@ private struct History {
         #expect(report.addedCount == 1 && report.formerCount == 0)
         #expect(try other.column("SELECT count(*) FROM former") == 0)
         #expect(try other.values() == [] && other.values("b") == [])
+    }
+
+    @Test(arguments: [0, 1, 2, 10])
+    func `A rehearsal reports what the restore then does`(_ limit: Int) throws {
+        try history.set("1", "2", "3", "4")
+        _ = try backUp()
+        let other = History()
+        try other.limit(limit)
+        try other.set("here")
+        let backup = try other.keychain.open(file)
+        let before = try other.keychain.seals()
+        let rehearsed = try other.store.keychain.restore(backup, .replace, isDryRun: true)
+        #expect(try other.keychain.seals() == before && other.values() == [])
+        #expect(try other.store.keychain.restore(backup, .replace) == rehearsed)
+        #expect(try other.values().count == min(limit, 4))
+        if limit > 0 {
+            try other.undo()
+            #expect(try other.epochs.value("a") == "here")
+        }
     }
 
     @Test func `An item that was removed comes back with a restore that refuses items`() throws {

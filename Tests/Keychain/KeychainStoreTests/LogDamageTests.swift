@@ -89,7 +89,7 @@ import ValetTestSupport
             { [store] in _ = try store.contains(.exact("never there"), for: caller) },
             { [store] in try store.set(Addition(.generic("new"), value: .text("v")), for: caller) },
             { [store] in _ = try store.keychain.rotateKeys(nil) },
-            { [store] in _ = try store.keychain.clearQuarantine() },
+            { [store] in _ = try store.keychain.purgeDamaged() },
         ]
         for call in calls {
             let refusal = refusal(call)

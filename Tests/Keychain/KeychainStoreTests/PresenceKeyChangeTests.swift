@@ -66,7 +66,7 @@ import ValetTestSupport
     /// spec/secitem.md §10.7.
     @Test func `Items that need the user end with the passcode and are counted first`() throws {
         try keychain.add("class", as: .whenPasscodeSetThisDeviceOnly)
-        #expect(try keychain.store.keychain.itemsThatNeedPasscode() == 6)
+        #expect(try keychain.store.keychain.lossWithoutPasscode().itemCount == 6)
         try keychain.store.keychain.removePasscode(first)
         for account in accessControls.keys {
             #expect(keychain.read(account) == .failed(.itemNotFound))

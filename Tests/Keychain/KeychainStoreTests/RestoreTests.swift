@@ -196,3 +196,38 @@ import ValetTestSupport
         #expect(try keychain.restore(file, .replace) == RestoreReport(replacedCount: 1))
     }
 }
+
+/// What a restore replaces is not lost.
+@Suite struct `A restore over an item that requires the user or a password` {
+    private let file = BackupPath()
+
+    private func makeBackup() throws {
+        let source = TestKeychain()
+        for name in ["guarded", "sealed", "plain"] { try source.add(.generic(name), "backup") }
+        try source.backUp(to: file)
+    }
+
+    @Test(arguments: [RestorePolicy.replace, .keepNewer], [false, true])
+    func `leaves it as it is, and counts it`(_ policy: RestorePolicy, _ isDryRun: Bool) throws {
+        let keychain = TestKeychain()
+        keychain.clock.advance(seconds: -1000)
+        try keychain.setPasscode()
+        try keychain.add("guarded", TestKeychain.accessControl(.devicePasscode))
+        try keychain.addSealed("sealed")
+        try keychain.add("plain")
+        let seals = try keychain.seals()
+        let report = try keychain.restore(file, policy, isDryRun: isDryRun)
+        #expect(
+            report == RestoreReport(replacedCount: 1, accessControlledCount: 2))
+        #expect(try keychain.value("plain") == (isDryRun ? "value of plain" : "backup"))
+        #expect(keychain.read("guarded").isDemand)
+        #expect(
+            keychain.read("guarded", try keychain.passcodeProof()) == .value("value of guarded"))
+        #expect(try keychain.open("sealed") == .value("value of sealed"))
+        let stays = try Set(keychain.seals()).intersection(seals).count
+        #expect(stays == (isDryRun ? 3 : 2))
+        #expect(keychain.damage() == [])
+    }
+
+    init() throws { try makeBackup() }
+}

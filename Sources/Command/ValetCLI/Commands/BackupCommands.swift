@@ -106,12 +106,7 @@ extension BackupReport {
             (accessControlledCount, "with an access control"), (damagedCount, "damaged"),
         ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
         let items = itemCount == 1 ? "1 item" : "\(itemCount) items"
-        let former =
-            switch formerCount {
-            case 0: ""
-            case 1: " and 1 former value"
-            case let count: " and \(count) former values"
-            }
+        let former = formerCount == 0 ? "" : " and " + FormerValue.counted(formerCount)
         return "wrote \(items)\(former) to \(quoted(path))"
             + (left.isEmpty ? "" : "; left out: " + left.joined(separator: ", "))
     }
@@ -224,10 +219,10 @@ enum BackupRestoreCommand {
                 + "items are the same if they agree in class, group, whether they are "
                 + "synchronized, and names: service and account, or server, protocol, port and so "
                 + "on.",
-            "A restore deletes nothing: items that are not in the backup stay. It replaces a "
-                + "damaged item in the keychain by that of the backup, and sets the damaged one "
-                + "aside. Former values are added where the setting 'history' leaves room for "
-                + "them.",
+            "A restore deletes nothing: items that are not in the backup stay. An item that "
+                + "requires the user or a password at each read is not replaced. A damaged item "
+                + "is replaced, and set aside. Former values are added where the setting "
+                + "'history' leaves room for them.",
             "The whole file is checked before anything is changed; a damaged or truncated file is "
                 + "refused. All items are restored or none. The keychain must be unlocked. Other "
                 + "programs can read during a restore; programs that write wait.",
@@ -244,9 +239,21 @@ enum BackupRestoreCommand {
             ("kept", "how many were left out, because the keychain's item was kept"),
             ("repaired", "how many replaced a damaged item"),
             ("formerValues", "how many former values were added"),
+            (
+                "accessControlled",
+                "how many were left out, because the keychain's item requires the user or a "
+                    + "password"
+            ),
             ("dryRun", "true if nothing was changed"),
         ],
-        exitCodes: BackupOptions.readingExitCodes,
+        exitCodes: [
+            BackupOptions.readingExitCodes[0],
+            (
+                .denied,
+                "the passphrase is wrong, or items that require the user or a password were not "
+                    + "replaced, and all others were restored"
+            ),
+        ],
         examples: [
             (
                 "valet backup restore keychain.backup --skip-existing --dry-run",
@@ -282,20 +289,40 @@ enum BackupRestoreCommand {
         guard let report else {
             throw choice("the keychain has items of the backup already: expected one of")
         }
+        try write(report, isDryRun: isDryRun, asJSON: writesJSON, context.console)
+        guard report.accessControlledCount == 0 else {
+            throw leftOut(report.accessControlledCount, isDryRun)
+        }
+        return .success
+    }
+
+    private static func write(
+        _ report: RestoreReport, isDryRun: Bool, asJSON writesJSON: Bool, _ console: any Console
+    ) throws(CLIError) {
         var shown = StatusReport(fields: [
             .init("added", "Added", .number(report.addedCount)),
             .init("replaced", "Replaced", .number(report.replacedCount)),
             .init("kept", "Kept", .number(report.keptCount)),
             .init("repaired", "Repaired", .number(report.repairedCount)),
             .init("formerValues", "Former values", .number(report.formerCount)),
+            .init("accessControlled", "Left out", .number(report.accessControlledCount)),
         ])
         if writesJSON {
             shown.fields.append(.init("dryRun", nil, .flag(isDryRun)))
         } else if isDryRun {
-            context.console.note("valet: nothing was changed; a restore would do this:")
+            console.note("valet: nothing was changed; a restore would do this:")
         }
-        try shown.write(to: context.console, asJSON: writesJSON)
-        return .success
+        try shown.write(to: console, asJSON: writesJSON)
+    }
+
+    /// The error for items that a restore does not replace.
+    private static func leftOut(_ count: Int, _ isDryRun: Bool) -> CLIError {
+        let items = count == 1 ? "1 item" : "\(count) items"
+        return CLIError(
+            .denied,
+            "\(items) of the backup \(isDryRun ? "would be" : count == 1 ? "was" : "were") left "
+                + "out, because the keychain's item requires the user or a password",
+            hint: "remove the keychain's items first, or choose '--skip-existing'")
     }
 
     private static func choice(_ message: String) -> CLIError {

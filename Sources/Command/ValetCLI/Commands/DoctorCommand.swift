@@ -10,30 +10,31 @@ enum DoctorCommand {
         name: "discard-log", help: "first set a damaged log aside, with the changes it has lost")
     private static let repairsIndexes = OptionDeclaration(
         name: "repair-indexes", help: "first rebuild indexes and search entries from the items")
-    private static let clearsQuarantine = OptionDeclaration(
-        name: "clear-quarantine", help: "first delete the damaged items that were set aside")
+    private static let purgesDamaged = OptionDeclaration(
+        name: "purge-damaged", help: "first delete the former values that are damaged")
 
     static let declaration = CommandDeclaration(
         name: "doctor", abstract: "check files, keys and every item",
         discussion: [
             "Writes one line for each check. An arrow marks what helps. Warnings do not change "
-                + "the exit code. Only --discard-log, --repair-indexes and --clear-quarantine "
-                + "change anything. --discard-log and --clear-quarantine ask first, or need --yes.",
+                + "the exit code. Only --discard-log, --repair-indexes and --purge-damaged "
+                + "change anything. --discard-log and --purge-damaged ask first, or need --yes.",
             "The log, keychain.db-wal, holds the latest changes. If it is damaged, the keychain "
                 + "refuses to work, because the next change would overwrite the rest of the log. "
                 + "--discard-log keeps the log as keychain.db-wal.damaged, and continues without "
                 + "the changes that it has lost.",
             "--repair-indexes rebuilds the database from its items: indexes, search entries and "
-                + "the structure of the file. It needs the keychain unlocked, keeps every item, "
-                + "and changes nothing if it cannot. Other programs cannot write while it runs. "
-                + "If a damaged index hid an item and the item was stored again, the older one is "
-                + "set aside.",
-            "A damaged item is set aside when a new item replaces it or the keys change. It can "
-                + "no longer be opened. Until it is deleted, the error for a missing item "
-                + "mentions it.",
+                + "the structure of the file. It needs the keychain unlocked, keeps every item "
+                + "and former value, and changes nothing if it cannot; with --yes it goes on "
+                + "without those that damaged pages have lost. Other programs cannot write while "
+                + "it runs. If a damaged index hid an item and the item was stored again, the "
+                + "older one is set aside.",
+            "A damaged item becomes a damaged former value when a new item replaces it or the "
+                + "keys change. It can no longer be opened. Until --purge-damaged deletes it, the "
+                + "error for a missing item mentions it.",
         ],
         options: [
-            ItemOptions.json, discardsLog, repairsIndexes, clearsQuarantine, KeyOptions.yes,
+            ItemOptions.json, discardsLog, repairsIndexes, purgesDamaged, KeyOptions.yes,
         ],
         schema: schema,
         exitCodes: [
@@ -53,12 +54,14 @@ enum DoctorCommand {
         _ values: ParsedValues, in context: Context
     ) throws(CLIError) -> ExitCode {
         let isAgreed = values.has(KeyOptions.yes)
-        guard values.has(clearsQuarantine) || values.has(discardsLog) || !isAgreed else {
-            throw .usage("'--yes' needs '--discard-log' or '--clear-quarantine'")
+        let changes = [discardsLog, repairsIndexes, purgesDamaged]
+        guard !isAgreed || changes.contains(where: values.has) else {
+            throw .usage(
+                "'--yes' needs '--discard-log', '--repair-indexes' or '--purge-damaged'")
         }
         if values.has(discardsLog) { try discardLog(context, isAgreed: isAgreed) }
-        if values.has(repairsIndexes) { try repairIndexes(context) }
-        if values.has(clearsQuarantine) { try clearQuarantine(context, isAgreed: isAgreed) }
+        if values.has(repairsIndexes) { try repairIndexes(context, isAgreed: isAgreed) }
+        if values.has(purgesDamaged) { try purgeDamaged(context, isAgreed: isAgreed) }
         let findings = findings(context)
         try Finding.write(findings, asJSON: values.has(ItemOptions.json), context.console)
         let severities = Set(findings.map(\.severity))
@@ -76,10 +79,10 @@ enum DoctorCommand {
                 ?? "valet: the log is not damaged, and nothing was discarded")
     }
 
-    private static func repairIndexes(_ context: Context) throws(CLIError) {
+    private static func repairIndexes(_ context: Context, isAgreed: Bool) throws(CLIError) {
         let store = try requesting(context.own()).store
         let repair = try context.unlocking(store, nil) { () throws(KeychainFailure) in
-            try store.keychain.repairIndexes()
+            try store.keychain.repairIndexes(acceptingLoss: isAgreed)
         }
         let rows = repair.rowCount == 1 ? "1 row" : "\(repair.rowCount) rows"
         context.console.note("valet: rebuilt the indexes from \(rows)")
@@ -87,15 +90,19 @@ enum DoctorCommand {
             context.console.note(
                 "valet: rows that do not open, kept as damaged items: \(repair.damagedCount)")
         }
+        if repair.mayLackRows {
+            context.console.note("valet: warning: rows of damaged pages may be missing")
+        }
     }
 
-    private static func clearQuarantine(_ context: Context, isAgreed: Bool) throws(CLIError) {
-        let keychain = try requesting(context.own()).store.keychain
+    private static func purgeDamaged(_ context: Context, isAgreed: Bool) throws(CLIError) {
+        let store = try requesting(context.own()).store
         try context.console.requireConsent(
-            to: "Delete the damaged items that were set aside, for good?", isGiven: isAgreed)
-        let count = try requesting(keychain.clearQuarantine())
-        let items = count == 1 ? "1 damaged item" : "\(count) damaged items"
-        context.console.note("valet: deleted \(items) that had been set aside")
+            to: "Delete the former values that are damaged, for good?", isGiven: isAgreed)
+        let count = try context.unlocking(store, nil) { () throws(KeychainFailure) in
+            try store.keychain.purgeDamaged()
+        }
+        context.console.note("valet: deleted \(FormerValue.counted(count)) that were damaged")
     }
 
     /// A keychain that cannot be opened is a finding, not an error.

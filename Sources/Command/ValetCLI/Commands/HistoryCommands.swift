@@ -14,7 +14,7 @@ enum HistoryCommand {
         + "keychain, encrypted like the present ones; 'valet settings history' changes how many. "
         + "Not kept is what programs replace or remove, or the verbs for git, docker and AWS. "
         + "'valet remove --purge' removes a secret with its former values. A secret that moves "
-        + "takes them along."
+        + "takes along those that can be opened, and the command says how many stay."
 
     static let declaration = CommandDeclaration(
         name: "history", abstract: "list the former values of a secret, or the removed secrets",
@@ -40,7 +40,10 @@ enum HistoryCommand {
             ("  name", "the key"), ("  owner", "the valet's identifier, the service or server"),
             ("  kept", "ISO 8601, when it was removed"),
         ],
-        exitCodes: [(.notFound, "no such secret, and no former value of one")],
+        exitCodes: [
+            (.notFound, "no such secret, and no former value of one"),
+            (.damaged, "without KEY: some removed secrets are damaged; the others were listed"),
+        ],
         examples: [
             ("valet history github-token", "Its former values."),
             ("valet history", "What was removed."),
@@ -50,7 +53,9 @@ enum HistoryCommand {
         _ values: ParsedValues, in context: Context
     ) throws(CLIError) -> ExitCode {
         guard RemovedSecrets.isOne(values) else {
-            try list(RemovedSecrets(values, context).found(), values, context.console)
+            let removed = try RemovedSecrets(values, context).found()
+            try list(removed.items, values, context.console)
+            if let damage = removed.damage { throw damage }
             return .success
         }
         let target = try ItemOptions.selection(values).target(context)
@@ -169,7 +174,10 @@ enum UndoCommand {
             throw .usage("'--matching' excludes KEY and '--version'")
         }
         let removed = try RemovedSecrets(values, context)
-        let chosen = try removed.found().filter { pattern.matches($0.item?.name ?? "") }
+        let found = try removed.found()
+        // Its name may fit, or it may be newer than a former value whose name fits.
+        if let damage = found.damage { throw damage }
+        let chosen = found.items.filter { pattern.matches($0.item?.name ?? "") }
         guard !chosen.isEmpty else {
             throw CLIError(
                 .notFound, "no removed secret fits the pattern", hint: "'valet history' lists them")
@@ -204,19 +212,37 @@ private struct RemovedSecrets {
             || values.isGiven(PasswordOptions.account)
     }
 
-    /// The last former value of each name, the last removed first.
+    /// The last former value of each name, the last removed first. An error if that of a name is
+    /// damaged: then it is not known whose it is, and no older one takes its place.
     ///
     /// - Throws: Also if a present item is damaged: it may have one of the names.
-    func found() throws(CLIError) -> [FormerItem] {
+    func found() throws(CLIError) -> (items: [FormerItem], damage: CLIError?) {
         var known = Set(try requesting(keychain.items(queries)).map { SecretPlace($0) })
         var found: [FormerItem] = []
         for query in queries {
             found += try requesting(keychain.attempt(keychain.session.formerItems(query)))
         }
-        return found.sorted { $0.kept > $1.kept }.filter { former in
-            guard let item = former.item, !ListedItem(item).isCanary else { return false }
-            return known.insert(SecretPlace(item)).inserted
+        var (items, damagedCount) = ([FormerItem](), 0)
+        var names: Set<FormerName> = []
+        for former in found.inOrder {
+            if let name = former.name, !names.insert(name).inserted { continue }
+            guard let item = former.item else {
+                damagedCount += former.hasItem ? 0 : 1
+                continue
+            }
+            if !ListedItem(item).isCanary, known.insert(SecretPlace(item)).inserted {
+                items.append(former)
+            }
         }
+        guard damagedCount > 0 else { return (items, nil) }
+        let what =
+            damagedCount == 1 ? "1 removed secret is" : "\(damagedCount) removed secrets are"
+        return (
+            items,
+            CLIError(
+                .damaged, "the list is incomplete: \(what) damaged",
+                hint: "'valet doctor --purge-damaged' gives up what is damaged")
+        )
     }
 }
 
@@ -225,6 +251,11 @@ enum FormerValue {
     static let option = OptionDeclaration(
         name: "version", valueName: "N",
         help: "the value before the last N changes: 1 for the last former value")
+
+    /// "1 former value", "2 former values".
+    static func counted(_ count: Int) -> String {
+        count == 1 ? "1 former value" : "\(count) former values"
+    }
 
     /// The number on the command line; nil if none is given.
     static func number(_ values: ParsedValues) throws(CLIError) -> Int? {
@@ -252,12 +283,21 @@ extension ItemTarget {
         for query in queries {
             found += try requesting(keychain.attempt(session.formerItems(query)))
         }
-        let places = Set(found.compactMap { $0.item.map { SecretPlace($0) } })
-        guard places.count < 2 || key != nil else {
-            throw .usage(
-                "\(places.count) passwords match", hint: "name one with KEY, its account")
-        }
-        return found.sorted { $0.kept > $1.kept }
+        try checkThatOneMatches(found)
+        return found.inOrder
+    }
+
+    /// Refuses former values of several passwords, and those of one password beside another one.
+    private func checkThatOneMatches(_ found: [FormerItem]) throws(CLIError) {
+        guard case .password(let query) = form, !found.isEmpty else { return }
+        // A damaged item does not hide its former values.
+        let present = (try? keychain.items(query)) ?? []
+        let places = Set((found.compactMap(\.item) + present).map { SecretPlace($0) })
+        let count = max(places.count, Set(found.compactMap(\.name)).count)
+        guard count > 1 else { return }
+        throw .usage(
+            "\(count) passwords match, or did",
+            hint: "name one with KEY, --service, --server, --port, --protocol, --cloud or --local")
     }
 
     /// - Parameter number: 1 for the last former value.
@@ -312,6 +352,36 @@ extension StoredItem {
         ItemQuery(
             itemClass, attributes: asNew.attributes, accessGroup: accessGroup,
             synchronizable: isSynchronizable ? .synchronizedOnly : .localOnly)
+    }
+}
+
+extension CommandKeychain {
+    /// Says how many former values stay under names that secrets have left, because they could not
+    /// be opened: they are locked or damaged, or require the user.
+    func noteFormerValues(leftAt names: [PasswordName]) {
+        var count = 0
+        for name in names {
+            do throws(KeychainFailure) {
+                count += try session.formerItems(name.query).count
+            } catch {
+                // The move is done.
+                unlocking.console.note(
+                    "valet: warning: former values may stay under the old name: \(error.message)")
+                return
+            }
+        }
+        guard count > 0 else { return }
+        unlocking.console.note(
+            "valet: \(FormerValue.counted(count)) that could not be opened "
+                + (count == 1 ? "stays" : "stay") + " under the old name")
+    }
+}
+
+extension [FormerItem] {
+    /// Each former value once, the last one first.
+    fileprivate var inOrder: [FormerItem] {
+        var known: Set<Int64> = []
+        return sorted { $0.kept > $1.kept }.filter { known.insert($0.kept).inserted }
     }
 }
 

@@ -136,9 +136,9 @@ enum PasscodeRemoveCommand {
     static let declaration = CommandDeclaration(
         name: "passcode remove", abstract: "remove the passcode, and the items that need it",
         discussion: [
-            "Shows how many items need the passcode, and asks first. These items are destroyed: "
-                + "those with the accessibility when-passcode-set-this-device-only, and those "
-                + "that an access control binds to the passcode. All other items stay. The "
+            "Shows how many items and former values need the passcode, and asks first. These are "
+                + "destroyed: those with the accessibility when-passcode-set-this-device-only, and "
+                + "those that an access control binds to the passcode. All others stay. The "
                 + "keychain gets new keys and can no longer be locked: its files and the device "
                 + "key open everything.",
             KeyOptions.damageDiscussion,
@@ -161,9 +161,9 @@ enum PasscodeRemoveCommand {
     ) throws(CLIError) -> ExitCode {
         let options = try KeyOptions(values)
         let store = try context.storeWithPasscode()
-        let count = try requesting(store.keychain.itemsThatNeedPasscode())
+        let loss = try requesting(store.keychain.lossWithoutPasscode())
         context.console.note(
-            "valet: without a passcode, \(loss(count)), and the keychain cannot be locked")
+            "valet: without a passcode, \(text(loss)), and the keychain cannot be locked")
         try context.console.requireConsent(
             to: "Remove the passcode?", isGiven: options.isAgreed)
         let passcode = try context.dialogue(options.passcode).currentPasscode(
@@ -176,11 +176,14 @@ enum PasscodeRemoveCommand {
         return .success
     }
 
-    private static func loss(_ count: Int) -> String {
-        switch count {
-        case 0: "no item is destroyed"
-        case 1: "1 item that needs it is destroyed"
-        default: "\(count) items that need it are destroyed"
-        }
+    private static func text(_ loss: ItemLoss) -> String {
+        let items = loss.itemCount == 1 ? "1 item" : "\(loss.itemCount) items"
+        let parts = [
+            loss.itemCount == 0 ? nil : items,
+            loss.formerCount == 0 ? nil : FormerValue.counted(loss.formerCount),
+        ].compactMap(\.self)
+        guard !parts.isEmpty else { return "no item is destroyed" }
+        let need = loss.itemCount + loss.formerCount == 1 ? "needs it is" : "need it are"
+        return parts.joined(separator: " and ") + " that \(need) destroyed"
     }
 }

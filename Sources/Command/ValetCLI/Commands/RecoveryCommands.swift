@@ -136,10 +136,10 @@ struct RecoveryUseCommand {
     static let declaration = CommandDeclaration(
         name: "recovery use", abstract: "restore access to the keychain with the recovery key",
         discussion: [
-            "For a keychain whose passcode or device key is lost. Shows first how many items "
-                + "cannot come back, and asks. If the device key is lost, these are items for "
-                + "this device only and items that require the user at each read. If only the "
-                + "passcode is lost, they are the items that need it and, if no new passcode is "
+            "For a keychain whose passcode or device key is lost. Shows first how many items and "
+                + "former values cannot come back, and asks. If the device key is lost, these are "
+                + "items for this device only and items that require the user at each read. If only "
+                + "the passcode is lost, they are the items that need it and, if no new passcode is "
                 + "set, all items that require the user. They stay set aside and can no longer "
                 + "be opened. Damaged items go there too, and are counted afterwards. All other "
                 + "items come back, under new keys and with a new device key. The recovery key "
@@ -301,7 +301,10 @@ struct RecoveryUseCommand {
     }
 
     private static func text(_ lost: LostItems) -> String {
-        guard lost.count > 0 else { return "every item comes back" }
+        let former = lost.formerCount == 0 ? nil : FormerValue.counted(lost.formerCount)
+        guard lost.count > 0 else {
+            return "every item comes back" + (former.map { ", but \($0) cannot" } ?? "")
+        }
         let items = lost.count == 1 ? "1 item" : "\(lost.count) items"
         let (deviceOnly, needing) = (lost.deviceOnlyCount, lost.needingPasscodeCount)
         let kinds = [
@@ -309,6 +312,7 @@ struct RecoveryUseCommand {
             needing == 0 ? nil : "\(needing) that \(needing == 1 ? "needs" : "need") a passcode",
         ].compactMap(\.self)
         return "\(items) cannot come back: " + kinds.joined(separator: ", ")
+            + (former.map { "; nor can \($0)" } ?? "")
     }
 }
 

@@ -131,8 +131,7 @@ enum RemoveCommand {
         _ selection: ItemSelection, _ values: ParsedValues, _ context: Context
     ) throws(CLIError) -> Int {
         let (console, scope) = (context.console, selection.scope)
-        var keychain = try context.keychain(for: scope.requester)
-        if values.has(purge) { keychain.session.caller.keepsHistory = false }
+        let keychain = try context.keychain(for: scope.requester)
         let form: ItemTarget.Form =
             selection.password == nil ? .secret : .password(selection.queries[0])
         let place = ItemTarget(scope: scope, key: nil, form: form, keychain: keychain).place
@@ -152,14 +151,11 @@ enum RemoveCommand {
             canary.attributes[.account] = .text(ServiceName.canaryAccount)
             let hasCanary =
                 selection.password == nil ? try requesting(has(canary, keychain)) : false
-            // Read first: nothing is deleted if one of them is damaged.
-            let former =
+            let deletedCount =
                 values.has(purge)
-                ? try requesting(keychain.attempt(keychain.session.formerItems(query))) : []
-            count += max(0, try deleteAll(query, keychain) - (hasCanary ? 1 : 0))
-            if !former.isEmpty {
-                try requesting(keychain.attempt(keychain.session.purge([], former)))
-            }
+                ? try requesting(keychain.attempt(keychain.session.purge(query)))
+                : try deleteAll(query, keychain)
+            count += max(0, deletedCount - (hasCanary ? 1 : 0))
         }
         if !values.has(ItemOptions.json) {
             console.note("valet: removed \(counted(count)) from \(place)")

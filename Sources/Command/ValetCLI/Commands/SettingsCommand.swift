@@ -42,7 +42,7 @@ enum SettingsCommand {
             if values.has(purge) {
                 let store = keychain.session.store
                 let count = try requesting(keychain.attempt(store.deleteHistory()))
-                context.console.note("valet: removed \(count) former values")
+                context.console.note("valet: removed \(FormerValue.counted(count))")
             }
             return .success
         }

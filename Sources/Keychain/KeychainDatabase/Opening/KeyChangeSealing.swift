@@ -41,17 +41,17 @@ struct KeyChangeSealing {
             """
             SELECT item.*, group_hash, service_hash, place_hash
             FROM item LEFT JOIN place ON place.id = item.place
-            WHERE number > ?1 ORDER BY number
+            WHERE number >= ?1 ORDER BY number
             """, on: connection)
-        var last: Int64? = .min
-        while let number = last {
+        var first: Int64? = .min
+        while let number = first {
             let batch = try translating(
-                nextRows(after: number, by: next), during: rows.operation)
+                nextRows(from: number, by: next), during: rows.operation)
             for found in batch where try !sealAnew(found) {
                 damagedCount += isExpected(found) ? 0 : 1
             }
             count += batch.count
-            last = batch.last?.number
+            first = batch.last?.number.successor
             progress(count)
         }
         damagedCount += try sealFormerAnew()
@@ -63,8 +63,8 @@ struct KeyChangeSealing {
         return damagedCount
     }
 
-    /// The next rows, in the order of their numbers; none after the last one.
-    private func nextRows(after number: Int64, by next: Statement) throws(SystemError) -> [FoundRow]
+    /// The rows from a number on, in the order of their numbers; none after the last one.
+    private func nextRows(from number: Int64, by next: Statement) throws(SystemError) -> [FoundRow]
     {
         let run = try next.start()
         try run.bind(number, at: 1)
@@ -81,13 +81,12 @@ struct KeyChangeSealing {
     /// - Returns: The number of former rows that do not open and were not set aside before, without
     ///   those of ``expectedLoss``.
     private func sealFormerAnew() throws(KeychainFailure) -> Int {
-        var (damagedCount, last) = (0, Int64.min)
-        while true {
+        var (damagedCount, first) = (0, Int64?.some(.min))
+        while let kept = first {
             let batch = try translating(
                 rows.store.formerRows(
-                    after: last, byteCount: Self.batchByteCount, former.hasher),
+                    from: kept, byteCount: Self.batchByteCount, former.hasher),
                 during: rows.operation)
-            guard let end = batch.last?.kept else { return damagedCount }
             for former in batch where !former.isSetAside {
                 if let row = former.sound, try isLost(row) {
                     try rows.dropFormer(former.kept)
@@ -101,8 +100,9 @@ struct KeyChangeSealing {
                     damagedCount += isExpected(former.row) ? 0 : 1
                 }
             }
-            last = end
+            first = batch.last?.kept.successor
         }
+        return damagedCount
     }
 
     /// Seals a row under the new keys, or deletes it if it cannot exist without a passcode and

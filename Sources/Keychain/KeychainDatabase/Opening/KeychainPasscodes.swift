@@ -183,18 +183,26 @@ package struct KeychainPasscodes {
     }
 
     // Counting rows, which needs no keys. In the column `flags`, 768 is the mask of the presence
-    // kind, and 2 the bit of a tombstone: ``RowFlags``.
+    // kind, and 6 the bits of a tombstone and of the keychain's own items: ``RowFlags``.
 
-    /// The number of items that belong to all of `kinds`.
-    package func rowCount(of kinds: [RowKinds] = []) throws(KeychainFailure) -> Int {
+    /// The numbers of items and of former values that belong to all of `kinds`.
+    package func loss(of kinds: [RowKinds]) throws(KeychainFailure) -> ItemLoss {
         try read { (store) throws(KeychainFailure) in
             try translating(operation) { () throws(SystemError) in
-                try RowKinds.count(
-                    """
-                    SELECT protection, flags & 768, count(*) FROM item WHERE flags & 2 = 0
-                    GROUP BY protection, flags & 768
-                    """, on: store.connection
-                ) { row in kinds.allSatisfy { $0.contains(row) } }
+                let isCounted = { (row: RowKinds.Visible) in
+                    kinds.allSatisfy { $0.contains(row) }
+                }
+                return ItemLoss(
+                    itemCount: try RowKinds.count(
+                        """
+                        SELECT protection, flags & 768, count(*) FROM item WHERE flags & 6 = 0
+                        GROUP BY protection, flags & 768
+                        """, on: store.connection, isCounted),
+                    formerCount: try RowKinds.count(
+                        """
+                        SELECT protection, flags & 768, count(*) FROM former WHERE reason <> 4
+                        GROUP BY protection, flags & 768
+                        """, on: store.connection, isCounted))
             }
         }
     }

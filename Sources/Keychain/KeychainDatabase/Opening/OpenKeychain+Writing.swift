@@ -35,10 +35,10 @@ extension OpenKeychain {
                 try unseal(header, call.deadline)
                 continue
             }
-            // No other process changes keys while this one holds the lock, so keys that do not fit
-            // now never will.
+            // Nobody changes keys now: those that do not fit never will.
             let state = try settled(keys)
             let result = try run(call, writer, state, body)
+            if call.isRehearsal { return result }  // The transaction rolls back.
             try batch?.run(on: writer.connection, while: { isOpen(state) }) {
                 (call, body) throws(KeychainFailure) in
                 try run(call, writer, state, body)

@@ -20,6 +20,8 @@ package struct StoreCall {
     package let now: Moment
     /// Whether to create a keychain that does not exist.
     package var isCreating = false
+    /// Whether the call takes back what it has written, instead of committing it.
+    package var isRehearsal = false
     /// How many bytes of values the call writes, if it may share its commit with other calls.
     package var byteCount: Int?
     /// The only database that the call may use: the one that an earlier step of the same work has

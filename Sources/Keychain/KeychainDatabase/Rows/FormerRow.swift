@@ -19,6 +19,8 @@ package struct FormerRow {
     package let reason: FormerReason
     /// Whether the row was damaged when it came into the table, so that its damage is known.
     package let isSetAside: Bool
+    /// The name that the row's columns say; nil if they cannot be read.
+    package let place: ItemPlace?
     /// The row as it was.
     package var row: FoundRow
 
@@ -31,6 +33,7 @@ package struct FormerRow {
     init(_ row: SealedRow, kept: Int64, _ reason: FormerReason) {
         (self.row, self.kept, self.reason) = (.row(row), kept, reason)
         isSetAside = reason == .damaged
+        place = row.place
     }
 
     /// Reads the row that `run` is at, whose statement selects all columns of `former`.
@@ -39,9 +42,13 @@ package struct FormerRow {
     ) throws(SystemError) {
         kept = run.int64(Schema.Column.kept)
         row = try FoundRow(run)
+        place = ItemPlace(
+            run, from: Schema.Column.groupHash, account: Schema.Column.accountHash)
         let known = UInt8(exactly: run.int64(Schema.Column.reason)).flatMap(FormerReason.init)
         isSetAside = known == .damaged
+        // No writer keeps a tombstone.
         guard case .row(let row) = row, let reason = known, !isSetAside,
+            !row.header.flags.contains(.tombstone),
             let seal: IndexHash = try? run.fixedBytes(Schema.Column.seal),
             hasher.seal(of: row, kept: kept, reason) == seal
         else {
@@ -49,6 +56,22 @@ package struct FormerRow {
             return
         }
         self.reason = reason
+    }
+}
+
+extension ItemPlace {
+    /// Reads the hashes of a place from column `first` on, and that of an account; nil if one of
+    /// them has a wrong length.
+    fileprivate init?(
+        _ run: borrowing Statement.Run, from first: Int32, account: Int32
+    ) {
+        guard let group: IndexHash = try? run.fixedBytes(first),
+            let service: IndexHash = try? run.fixedBytes(first + 1),
+            let place: IndexHash = try? run.fixedBytes(first + 2),
+            let account: IndexHash = try? run.fixedBytes(account)
+        else { return nil }
+        self.init(
+            service: ServiceHashes(group: group, service: service, place: place), account: account)
     }
 }
 
@@ -81,18 +104,18 @@ extension RowConnection {
     package func formerRow(
         _ kept: Int64, _ hasher: IndexHasher
     ) throws(SystemError) -> FormerRow? {
-        let run = try formerAfter.start()
-        try run.bind(kept &- 1, at: 1)
+        let run = try formerFrom.start()
+        try run.bind(kept, at: 1)
         guard try run.step(), run.int64(Schema.Column.kept) == kept else { return nil }
         return try FormerRow(run, hasher)
     }
 
-    /// The next former rows, the oldest first, with at most `byteCount` bytes of values; none after
-    /// the last one.
+    /// The former rows from that time on, the oldest first, with about `byteCount` bytes of values;
+    /// none after the last one.
     package func formerRows(
-        after kept: Int64, byteCount: Int, _ hasher: IndexHasher
+        from kept: Int64, byteCount: Int, _ hasher: IndexHasher
     ) throws(SystemError) -> [FormerRow] {
-        let run = try formerAfter.start()
+        let run = try formerFrom.start()
         try run.bind(kept, at: 1)
         var (found, left) = ([FormerRow](), byteCount)
         while left > 0, try run.step() {
@@ -101,6 +124,22 @@ extension RowConnection {
             found.append(row)
         }
         return found
+    }
+
+    /// Whether an item has that name, damaged or not.
+    package func hasItem(_ place: ItemPlace) throws(SystemError) -> Bool {
+        let run = try byPrimaryKey.start()
+        try run.bind(place)
+        guard try run.step() else { return false }
+        let flags = RowFlags(rawValue: UInt32(truncatingIfNeeded: run.int64(Schema.Column.flags)))
+        return !flags.contains(.tombstone)
+    }
+
+    /// The name that the columns of a row say; nil if they cannot be read.
+    fileprivate func place(ofRow number: Int64) throws(SystemError) -> ItemPlace? {
+        let run = try placeOfRow.start()
+        try run.bind(number, at: 1)
+        return try run.step() ? ItemPlace(run, from: 0, account: 3) : nil
     }
 
     fileprivate func rows(
@@ -114,7 +153,7 @@ extension RowConnection {
 
 extension RowKeys {
     /// The former rows of the items that `query` describes, whatever class they had; the newest of
-    /// each group first. Damaged ones are found by their columns.
+    /// each group first. Damaged ones are among them if they may match.
     package func formerRows(
         _ query: ItemQuery, _ groups: [AccessGroup], _ store: RowConnection
     ) throws(SystemError) -> [FormerRow] {
@@ -123,40 +162,41 @@ extension RowKeys {
         var found: [FormerRow] = []
         for search in searches(query, groups) {
             let run = try search.startFormer(store)
-            for former in try store.rows(run, hasher) {
-                if case .row? = search.judged(former.row, isNamed: false) { found.append(former) }
-            }
+            found += try store.rows(run, hasher).filter(search.mayFind)
         }
         return found
     }
 }
 
 extension RowTransaction {
-    /// A year in milliseconds. A row from later than that does not stop writers.
+    /// A year in milliseconds. A row from later than that counts only if its seal proves it.
     private static let farAhead: Int64 = 366 * 86_400_000 << 16
     /// 30 days.
     private static let replacedTime: Int64 = 30 * 86_400_000 << 16
-    private static let batchByteCount = 4 << 20
 
-    /// Copies a row into table `former`, as it is.
-    package func keep(_ row: SealedRow, _ reason: FormerReason) throws(KeychainFailure) {
-        try translating(keepRow(row, reason), during: operation)
+    /// Copies a row into table `former`, as it is. Returns the row's `kept`.
+    @discardableResult
+    package func keep(_ row: SealedRow, _ reason: FormerReason) throws(KeychainFailure) -> Int64 {
+        try translating(operation) { () throws(SystemError) in
+            let kept = try nextKept(of: row.place)
+            try put(FormerRow(row, kept: kept, reason))
+            return kept
+        }
     }
 
-    /// Like ``keep(_:_:)``.
-    package func keepRow(_ row: SealedRow, _ reason: FormerReason) throws(SystemError) {
-        try put(FormerRow(row, kept: nextKept(), reason))
-    }
-
-    /// Deletes the oldest former rows of a name above the limit, but not the oldest value of the
-    /// last 30 days that another device replaced.
-    package func dropFormer(of place: ItemPlace, beyond limit: Int) throws(KeychainFailure) {
+    /// Deletes the oldest former rows of a name above the limit, but neither the one that was just
+    /// added, unless the limit is 0, nor the oldest value of the last 30 days that another device
+    /// replaced.
+    package func dropFormer(
+        of place: ItemPlace, beyond limit: Int, sparing added: Int64
+    ) throws(KeychainFailure) {
         try translating(operation) { () throws(SystemError) in
             let run = try writer.dropOldFormer.start()
             try run.bind(place.account, at: 1)
             try run.bind(place.service.place, at: 2)
             try run.bind(Int64(limit), at: 3)
             try run.bind(now.logicalTime - Self.replacedTime, at: 4)
+            try run.bind(added, at: 5)
             try run.finish()
         }
     }
@@ -169,6 +209,15 @@ extension RowTransaction {
             try run.bind(row.header.placeHash, at: 2)
             try run.bind(row.header.number, at: 3)
             try run.bind(row.header.salt, at: 4)
+            try run.finish()
+        }
+    }
+
+    /// Deletes the former row that was kept at that time, and all that have its name.
+    package func dropFormer(namedLike kept: Int64) throws(KeychainFailure) {
+        try translating(operation) { () throws(SystemError) in
+            let run = try writer.dropNamedFormer.start()
+            try run.bind(kept, at: 1)
             try run.finish()
         }
     }
@@ -193,19 +242,24 @@ extension RowTransaction {
     }
 
     /// Adds a former row that was no row of this keychain. It gets another `kept` if its own is in
-    /// use, or in the future.
+    /// use, or is not in the past: what was kept by this call comes before it.
+    ///
+    /// - Returns: Its `kept`.
+    @discardableResult
     package func insertFormer(
         _ itemClass: ItemClass, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?,
         _ former: (kept: Int64?, reason: FormerReason)
-    ) throws(KeychainFailure) {
+    ) throws(KeychainFailure) -> Int64 {
         let row = try newRow(itemClass, kind, item, value: value, after: 0)
-        try translating(operation) { () throws(SystemError) in
-            var free = former.kept ?? .max
-            while free <= now.logicalTime, try store.formerRow(free, state.hasher) != nil {
-                free += 1
-            }
-            if free > now.logicalTime { free = try nextKept() }
-            try put(FormerRow(row, kept: free, former.reason))
+        return try translating(operation) { () throws(SystemError) in
+            let kept =
+                if let kept = former.kept {
+                    try free(from: min(kept, now.logicalTime - 1000))
+                } else {
+                    try nextKept(of: item.index.place)
+                }
+            try put(FormerRow(row, kept: kept, former.reason))
+            return kept
         }
     }
 
@@ -214,7 +268,7 @@ extension RowTransaction {
         try translating(operation) { () throws(SystemError) in
             let run = try writer.setAside.start()
             try run.bind(row.number, at: 1)
-            try run.bind(nextKept(), at: 2)
+            try run.bind(nextKept(of: store.place(ofRow: row.number)), at: 2)
             try run.finish()
             // The row's list of hashes may be the damaged part.
             for statement in [writer.deleteAttributes, writer.delete] {
@@ -306,11 +360,38 @@ extension RowTransaction {
         try run.finish()
     }
 
-    private func nextKept() throws(SystemError) -> Int64 {
+    /// The `kept` of the next former row of a name: the time, or one more than the greatest one of
+    /// that name. A damaged row that claims a time far ahead does not count.
+    private func nextKept(of place: ItemPlace?) throws(SystemError) -> Int64 {
+        guard let place else { return try free(from: now.logicalTime) }
         let run = try writer.lastKept.start()
-        try run.bind(now.logicalTime + Self.farAhead, at: 1)
-        return max(now.logicalTime, try run.step() ? following(run.int64(0)) : 0)
+        try run.bind(place.account, at: 1)
+        try run.bind(place.service.place, at: 2)
+        try run.bind(now.logicalTime, at: 3)
+        while try run.step() {
+            let former = try FormerRow(run, state.hasher)
+            if former.sound != nil || former.kept < now.logicalTime + Self.farAhead {
+                return try free(from: following(former.kept))
+            }
+        }
+        return try free(from: now.logicalTime)
     }
+
+    /// The first `kept` from that one on that no row has.
+    private func free(from kept: Int64) throws(SystemError) -> Int64 {
+        var free = kept
+        while true {
+            let run = try writer.formerAt.start()
+            try run.bind(free, at: 1)
+            guard try run.step() else { return free }
+            free = try following(free)
+        }
+    }
+}
+
+extension Int64 {
+    /// The next number; nil after the last one.
+    package var successor: Int64? { self < .max ? self + 1 : nil }
 }
 
 extension ProtectionClass {

@@ -42,7 +42,10 @@ package final class RowConnection: @unchecked Sendable {
     let formerByAccount: Statement
     /// The former rows of a group; reads the whole table.
     let formerByGroup: Statement
-    let formerAfter: Statement
+    /// The former rows from one on, in their order.
+    let formerFrom: Statement
+    /// The hashes in the columns of a row and its place.
+    let placeOfRow: Statement
     /// What other devices replaced; reads the whole table.
     let replaced: Statement
     package let sync: SyncTables
@@ -80,8 +83,9 @@ package final class RowConnection: @unchecked Sendable {
             "SELECT * FROM former WHERE account_hash = ?1 ORDER BY kept DESC", on: connection)
         formerByGroup = Statement(
             "SELECT * FROM former WHERE group_hash = ?1 ORDER BY kept DESC", on: connection)
-        formerAfter = Statement(
-            "SELECT * FROM former WHERE kept > ?1 ORDER BY kept", on: connection)
+        formerFrom = Statement(
+            "SELECT * FROM former WHERE kept >= ?1 ORDER BY kept", on: connection)
+        placeOfRow = Statement(Self.hashesOfRow, on: connection)
         replaced = Statement(Self.replacedRows, on: connection)
         sync = SyncTables(connection)
     }
@@ -170,6 +174,10 @@ package final class RowConnection: @unchecked Sendable {
     private static let replacedRows: StaticString = """
         SELECT kept, length(secret) FROM former WHERE reason = 3 ORDER BY kept
         """
+    private static let hashesOfRow: StaticString = """
+        SELECT group_hash, service_hash, place_hash, account_hash
+        FROM item LEFT JOIN place ON place.id = item.place WHERE number = ?1
+        """
     private static let formerOfName: StaticString = """
         SELECT * FROM former WHERE account_hash = ?1 AND place_hash = ?2 ORDER BY kept DESC
         """
@@ -226,8 +234,11 @@ package final class RowWriter: @unchecked Sendable {
     /// Copies a damaged row into table `former`.
     let setAside: Statement
     let putFormer: Statement
+    /// The former rows of a name from one on, the last one first.
     let lastKept: Statement
+    let formerAt: Statement
     let dropFormer: Statement
+    let dropNamedFormer: Statement
     let dropOldFormer: Statement
     let purgeFormer: Statement
     let markDamaged: Statement
@@ -257,8 +268,10 @@ package final class RowWriter: @unchecked Sendable {
         lastChange = Statement(Self.greatestChange, on: connection)
         setAside = Statement(Self.copyOfDamaged, on: connection)
         putFormer = Statement(Self.formerRow, on: connection)
-        lastKept = Statement("SELECT max(kept) FROM former WHERE kept < ?1", on: connection)
+        lastKept = Statement(Self.lastOfName, on: connection)
+        formerAt = Statement("SELECT 1 FROM former WHERE kept = ?1", on: connection)
         dropFormer = Statement("DELETE FROM former WHERE kept = ?1", on: connection)
+        dropNamedFormer = Statement(Self.deletionOfFormerName, on: connection)
         dropOldFormer = Statement(Self.deletionOfOldFormer, on: connection)
         purgeFormer = Statement(Self.deletionOfFormer, on: connection)
         markDamaged = Statement(
@@ -331,9 +344,19 @@ package final class RowWriter: @unchecked Sendable {
         DELETE FROM former WHERE kept IN (
             SELECT kept FROM former WHERE account_hash = ?1 AND place_hash = ?2
             ORDER BY kept DESC LIMIT -1 OFFSET ?3)
-        AND kept IS NOT (
+        AND NOT (kept = ?5 AND ?3 > 0) AND kept IS NOT (
             SELECT min(kept) FROM former
             WHERE account_hash = ?1 AND place_hash = ?2 AND reason = 3 AND kept > ?4)
+        """
+    private static let lastOfName: StaticString = """
+        SELECT * FROM former WHERE account_hash = ?1 AND place_hash = ?2 AND kept >= ?3
+        ORDER BY kept DESC
+        """
+    private static let deletionOfFormerName: StaticString = """
+        DELETE FROM former WHERE kept = ?1 OR kept IN (
+            SELECT other.kept FROM former AS one JOIN former AS other
+                ON other.account_hash = one.account_hash AND other.place_hash = one.place_hash
+            WHERE one.kept = ?1)
         """
     private static let deletionOfFormer: StaticString = """
         DELETE FROM former

@@ -27,7 +27,7 @@ package final class RowSpool {
         spool = Spool(memoryByteCount: Self.memoryByteCount, folders: folders)
         let run = try store.all.start()
         while try run.step() { try append(FoundRow(run), kept: 0, nil) }
-        let formerRun = try store.formerAfter.start()
+        let formerRun = try store.formerFrom.start()
         try formerRun.bind(Int64.min, at: 1)
         while try formerRun.step() {
             let former = try FormerRow(formerRun, hasher)

@@ -135,6 +135,7 @@ package struct RowTransaction {
         _ itemClass: ItemClass, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?,
         after logicalTime: Int64
     ) throws(KeychainFailure) -> SealedRow {
+        let kind = kind.marking(item.content)
         let cipher = try cipher(kind)
         let (content, index) = (item.content, item.index)
         let header = RowHeader(
@@ -199,6 +200,7 @@ package struct RowTransaction {
     private func seal(
         _ item: IndexedContent, over old: SealedRow, _ kind: RowKind, value: SecretValue?
     ) throws(KeychainFailure) -> SealedRow {
+        let kind = kind.marking(item.content)
         let cipher = try cipher(kind)
         var header = old.header
         header.version = try translating(following(header.version), during: operation)
@@ -345,6 +347,19 @@ package struct RowTransaction {
     private func last(_ statement: Statement) throws(SystemError) -> Int64 {
         let run = try statement.start()
         return try run.step() ? run.int64(0) : 0
+    }
+}
+
+extension RowKind {
+    /// The same kind, with the mark of the keychain's own items if the item is one.
+    fileprivate func marking(_ content: ItemContent) -> RowKind {
+        var kind = self
+        if content.accessGroup.isOfKeychain {
+            kind.flags.insert(.ofKeychain)
+        } else {
+            kind.flags.remove(.ofKeychain)
+        }
+        return kind
     }
 }
 

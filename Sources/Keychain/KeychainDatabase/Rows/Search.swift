@@ -225,6 +225,18 @@ package struct Search {
         return run
     }
 
+    /// Whether a former row that was found by this search's hash of the account or the group may
+    /// match: a damaged one counts if the columns that can be read do not exclude it.
+    func mayFind(_ former: FormerRow) -> Bool {
+        guard case .row(let row) = former.row else {
+            guard let place = former.place, let hash = hash(of: query.itemClass.placeAttribute)
+            else { return true }
+            return place.service.service == hash
+        }
+        guard isIndexed(row) else { return false }
+        return former.sound == nil || isSort(row.header) || state.isForged(row)
+    }
+
     /// The numbers of possible matches, unordered, up to `limit`.
     package func candidates(
         _ store: RowConnection, limit: Int

@@ -86,7 +86,7 @@ package final class SyncTables: @unchecked Sendable {
         """
     private static let entriesOfOtherEpochs: StaticString = """
         SELECT number, kind, id, item, protection, epoch, facts, secret
-        FROM sync_entry WHERE number > ?1 AND epoch <> ?2 ORDER BY number
+        FROM sync_entry WHERE number >= ?1 AND epoch <> ?2 ORDER BY number
         """
     private static let upsertion: StaticString = """
         INSERT INTO sync_entry (kind, id, item, protection, epoch, facts, secret)
@@ -254,28 +254,28 @@ extension RowTransaction {
     /// entry that does not open stays as it is, and sync reports it. Holds about 4 MiB of entries
     /// in memory.
     package func sealSyncEntriesAnew(from former: RowKeys) throws(KeychainFailure) {
-        var last: Int64? = .min
-        while let number = last {
-            last = try translating(
-                sealSyncEntries(above: number, from: former), during: operation)
+        var first: Int64? = .min
+        while let number = first {
+            first = try translating(
+                sealSyncEntries(startingAt: number, from: former), during: operation)
         }
     }
 
-    /// - Returns: The number of the last entry that was read; nil if there are no more.
+    /// - Returns: The least number that the next entry can have; nil if there are no more.
     private func sealSyncEntries(
-        above number: Int64, from former: RowKeys
+        startingAt number: Int64, from former: RowKeys
     ) throws(SystemError) -> Int64? {
         var batch: [SealedSyncEntry] = []
         var byteCount = 0
         let isLast = try store.sync.forEachFormerEntry(
-            above: number, than: state.epoch.keys.epoch
+            startingAt: number, than: state.epoch.keys.epoch
         ) { entry in
             batch.append(entry)
             byteCount += entry.facts.count + (entry.secret?.count ?? 0)
             return byteCount < Self.batchByteCount
         }
         for entry in batch { try sealAnew(entry, from: former) }
-        return isLast ? nil : batch.last?.number
+        return isLast ? nil : batch.last?.number.successor
     }
 
     private func sealAnew(_ old: SealedSyncEntry, from former: RowKeys) throws(SystemError) {
@@ -314,7 +314,7 @@ extension SyncTables {
     /// - Parameter body: Returns whether to go on.
     /// - Returns: true after the last entry; false if `body` stopped before.
     fileprivate func forEachFormerEntry(
-        above number: Int64, than epoch: Epoch, _ body: (SealedSyncEntry) -> Bool
+        startingAt number: Int64, than epoch: Epoch, _ body: (SealedSyncEntry) -> Bool
     ) throws(SystemError) -> Bool {
         let run = try formerEntries.start()
         try run.bind(number, at: 1)

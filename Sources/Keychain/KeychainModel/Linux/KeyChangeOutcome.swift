@@ -10,3 +10,13 @@ package struct KeyChangeOutcome: Sendable {
     /// The outcome of a change that has set this number of damaged rows aside.
     package init(setAsideCount: Int = 0) { self.setAsideCount = setAsideCount }
 }
+
+/// How much a change of keys destroys.
+package struct ItemLoss: Hashable, Sendable {
+    package let itemCount: Int
+    package let formerCount: Int
+
+    package init(itemCount: Int, formerCount: Int) {
+        (self.itemCount, self.formerCount) = (itemCount, formerCount)
+    }
+}

@@ -13,6 +13,8 @@ package struct Caller: Hashable, Sendable {
     /// Whether values that the caller replaces or deletes become former values. Only commands that
     /// a person runs keep them: what a program deletes is gone.
     package var keepsHistory = false
+    /// Whether the former values of what the caller deletes go as well.
+    private(set) var purgesHistory = false
 
     /// A caller. Without `accessGroups` it has one group, named like the application.
     package init(
@@ -23,6 +25,15 @@ package struct Caller: Hashable, Sendable {
         self.accessGroups =
             accessGroups.isEmpty ? [AccessGroup(applicationIdentifier)] : accessGroups
         self.groupAdvice = groupAdvice
+    }
+}
+
+extension Caller {
+    /// The same caller, who deletes items with their former values.
+    var purging: Caller {
+        var caller = self
+        (caller.keepsHistory, caller.purgesHistory) = (false, true)
+        return caller
     }
 }
 

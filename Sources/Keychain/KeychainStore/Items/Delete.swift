@@ -23,6 +23,13 @@ extension ItemStore {
     package func delete(
         _ query: ItemQuery, for caller: Caller
     ) throws(KeychainFailure) -> Int {
+        let count = try deleteAll(query, for: caller)
+        guard count > 0 else { throw keychain.notFound(Self.deleting) }
+        return count
+    }
+
+    /// Like ``delete(_:for:)``, but finding none is no error.
+    func deleteAll(_ query: ItemQuery, for caller: Caller) throws(KeychainFailure) -> Int {
         let groups = try caller.groups(changing: query.accessGroup, during: Self.deleting)
         let attempt: Deletion?
         do {
@@ -38,14 +45,11 @@ extension ItemStore {
             throw KeychainFailure(
                 error, hint: "keeping a removed value needs room: `valet remove --purge` does not")
         }
-        var count = 0
-        switch attempt {
-        case .done(let deleted): count = deleted
-        case .isLarge: count = try MassDeletion(store: self, query: query, caller: caller).run()
-        case nil: break
+        return switch attempt {
+        case .done(let count): count
+        case .isLarge: try MassDeletion(store: self, query: query, caller: caller).run()
+        case nil: 0
         }
-        guard count > 0 else { throw keychain.notFound(Self.deleting) }
-        return count
     }
 
     private enum Deletion {
@@ -99,6 +103,7 @@ extension ItemTransaction {
     @discardableResult
     func deleteItem(_ row: SealedRow) throws(KeychainFailure) -> Bool {
         let isKept = try keep(row, .removed)
+        if caller.purgesHistory { try rows.dropFormer(of: row) }
         guard row.header.flags.contains(.synchronizable) else {
             try rows.delete(row)
             return isKept

@@ -17,6 +17,15 @@ package struct FormerItem: Sendable {
     package let reason: FormerReason
     /// The item as it was, without its value; nil if that is damaged.
     package let item: StoredItem?
+    /// What all former values of one name share; nil if that is damaged.
+    package let name: FormerName?
+    /// Whether a damaged one has the name of an item.
+    package let hasItem: Bool
+}
+
+/// The name of an item that need not be readable.
+package struct FormerName: Hashable, Sendable {
+    fileprivate let place: ItemPlace
 }
 
 extension ItemTransaction {
@@ -37,11 +46,7 @@ extension ItemTransaction {
     /// changes. Deletes the oldest former rows of the name above the limit.
     func keep(_ row: SealedRow, _ reason: FormerReason) throws(KeychainFailure) -> Bool {
         guard caller.keepsHistory, !row.header.flags.contains(.tombstone) else { return false }
-        let limit = try rows.number(of: .history)
-        guard limit > 0 else { return false }
-        try rows.keep(row, reason)
-        try rows.dropFormer(of: row.place, beyond: limit)
-        return true
+        return try rows.keepWithinLimit(row, reason)
     }
 
     /// Puts a former row back, and keeps the present one in its stead, whatever the caller and the
@@ -98,35 +103,63 @@ extension ItemTransaction {
                 + "brings the former one back")
     }
 
+    /// Deletes the former rows that `query` finds, unless an item has their name.
+    func dropFormerOfNothing(_ query: ItemQuery) throws(KeychainFailure) {
+        let groups = try caller.groups(changing: query.accessGroup, during: operation)
+        let kept = try translating(operation) { () throws(SystemError) in
+            var kept: [Int64] = []
+            for former in try state.formerRows(query, groups, rows.store) {
+                if let place = former.place, try rows.store.hasItem(place) { continue }
+                kept.append(former.kept)
+            }
+            return kept
+        }
+        for kept in kept { try rows.dropFormer(kept) }
+    }
+
     /// Deletes the items and their former rows.
     fileprivate func purge(
         _ items: [ItemVersion], _ former: [FormerItem]
     ) throws(KeychainFailure) {
-        for item in former {
-            // Rows of one name go together.
-            let found = try translating(
-                rows.store.formerRow(item.kept, state.hasher), during: operation)
-            if case .row(let row)? = found?.row { try rows.dropFormer(of: row) }
-        }
+        for item in former { try rows.dropFormer(namedLike: item.kept) }
         for item in items {
-            let row = try open(item).row
-            try deleteItem(row)
-            try rows.dropFormer(of: row)
+            try deleteItem(try open(item).row)
         }
     }
 }
 
 extension RowTransaction {
-    /// The setting, as this transaction sees it.
-    func number(of setting: KeychainSetting) throws(KeychainFailure) -> Int {
+    /// The setting, as this transaction sees it; nil if its item is damaged.
+    private func knownNumber(of setting: KeychainSetting) throws(KeychainFailure) -> Int? {
         let item = setting.item
         let existing = try row(
             item.itemClass, item.attributes, group: item.accessGroup ?? AccessGroup(""),
             isSynchronizable: false)
-        guard case .row(let row)? = existing, let opened = try openIfSound(row) else {
-            return setting.usualValue
-        }
+        guard let existing else { return setting.usualValue }
+        guard case .row(let row) = existing, let opened = try openIfSound(row) else { return nil }
         return opened.value.flatMap(setting.parse) ?? setting.usualValue
+    }
+
+    /// The setting, as this transaction sees it.
+    ///
+    /// - Throws: ``KeychainFailure/Code/damaged``: any other number could lose values.
+    func number(of setting: KeychainSetting) throws(KeychainFailure) -> Int {
+        if let number = try knownNumber(of: setting) { return number }
+        throw KeychainFailure(
+            .damaged, during: operation, message: "the setting '\(setting.rawValue)' is damaged",
+            hint: "`valet settings \(setting.rawValue) N` stores it again")
+    }
+
+    /// Keeps a row that this transaction is about to replace or delete, and deletes the oldest
+    /// former rows of its name above the limit.
+    ///
+    /// - Returns: false, with nothing done, if the limit is 0.
+    func keepWithinLimit(_ row: SealedRow, _ reason: FormerReason) throws(KeychainFailure) -> Bool {
+        let limit = try number(of: .history)
+        guard limit > 0 else { return false }
+        let kept = try keep(row, reason)
+        try dropFormer(of: row.place, beyond: limit, sparing: kept)
+        return true
     }
 
     /// Keeps what another device has replaced or removed, unless that is kept already.
@@ -139,8 +172,9 @@ extension RowTransaction {
             guard let old = try openIfSound(row), old.content == item.content else { continue }
             if value.map({ old.value?.isEqual(to: $0) == true }) ?? (old.value == nil) { return }
         }
-        try insertFormer(itemClass, kind, item, value: value, (nil, .replaced))
-        try dropFormer(of: item.index.place, beyond: number(of: .history))
+        let kept = try insertFormer(itemClass, kind, item, value: value, (nil, .replaced))
+        guard let limit = try knownNumber(of: .history) else { return }
+        try dropFormer(of: item.index.place, beyond: limit, sparing: kept)
     }
 }
 
@@ -159,8 +193,8 @@ extension ItemStore {
             return try translating(Self.listing) { () throws(SystemError) in
                 var items: [FormerItem] = []
                 for former in try state.formerRows(query, groups, snapshot.store) {
-                    guard let item = try state.item(former, fitting: query) else { continue }
-                    items.append(item)
+                    let item = try state.item(former, fitting: query, snapshot.store)
+                    if let item { items.append(item) }
                 }
                 return items
             }
@@ -196,22 +230,36 @@ extension ItemStore {
     package func restore(
         _ items: [FormerItem], over present: ItemVersion? = nil, for caller: Caller
     ) throws(KeychainFailure) {
-        _ = try writeRows("restore a former value") { (rows) throws(KeychainFailure) in
+        let operation = "restore a former value"
+        let isDone: Void? = try writeRows(operation) { (rows) throws(KeychainFailure) in
             let transaction = ItemTransaction(rows, caller)
             for item in items { try transaction.restore(item, over: present) }
         }
+        if isDone == nil { throw keychain.notFound(operation) }
     }
 
     /// Deletes items and all former values of their names for good: all or none.
     package func purge(
         _ items: [ItemVersion], _ former: [FormerItem], for caller: Caller
     ) throws(KeychainFailure) {
-        var caller = caller
-        caller.keepsHistory = false
-        let final = caller
-        _ = try writeRows("remove items") { (rows) throws(KeychainFailure) in
-            try ItemTransaction(rows, final).purge(items, former)
+        let operation = "remove items"
+        let isDone: Void? = try writeRows(operation) { (rows) throws(KeychainFailure) in
+            try ItemTransaction(rows, caller.purging).purge(items, former)
         }
+        if isDone == nil { throw keychain.notFound(operation) }
+    }
+
+    /// Deletes the items that `query` describes with their former values, and the former values of
+    /// such items that were removed before. Many items are deleted in batches, as by
+    /// ``delete(_:for:)``, and what was removed before comes last.
+    ///
+    /// - Returns: How many items were deleted.
+    package func purge(_ query: ItemQuery, for caller: Caller) throws(KeychainFailure) -> Int {
+        let count = try deleteAll(query, for: caller.purging)
+        _ = try writeRows(Self.deleting) { (rows) throws(KeychainFailure) in
+            try ItemTransaction(rows, caller).dropFormerOfNothing(query)
+        }
+        return count
     }
 
     /// Deletes every former value of every application. Returns how many they were.
@@ -242,17 +290,25 @@ extension RowKeys {
 
     /// What a former row had, without its value; nil if it does not match `query` after all.
     fileprivate func item(
-        _ former: FormerRow, fitting query: ItemQuery
+        _ former: FormerRow, fitting query: ItemQuery, _ store: RowConnection
     ) throws(SystemError) -> FormerItem? {
         guard let row = former.sound,
             let content = try unlessDamaged({ () throws(SystemError) in
                 try cipher(opening: row.header).openContent(row)
             })
-        else { return FormerItem(kept: former.kept, reason: .damaged, item: nil) }
+        else {
+            let hasItem = try former.place.map { (place) throws(SystemError) in
+                try store.hasItem(place)
+            }
+            return FormerItem(
+                kept: former.kept, reason: .damaged, item: nil,
+                name: former.place.map(FormerName.init), hasItem: hasItem ?? false)
+        }
         guard try query.fits(content) else { return nil }
         return FormerItem(
             kept: former.kept, reason: former.reason,
-            item: StoredItem(row, content, value: nil))
+            item: StoredItem(row, content, value: nil), name: former.place.map(FormerName.init),
+            hasItem: false)
     }
 }
 

@@ -155,6 +155,18 @@ extension ItemStore {
         }
     }
 
+    /// Runs `body` as ``writeRows(_:creating:_:)`` does, and then takes back what it has written.
+    func rehearseRows<R>(
+        _ operation: String, _ body: (RowTransaction) throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R? {
+        var call = call(operation)
+        call.isRehearsal = true
+        let rehearsal = call
+        return try attempt(rehearsal) { (keychain) throws(KeychainFailure) in
+            try keychain.write(rehearsal, body)
+        }
+    }
+
     /// Runs `body` in a write transaction that calls of other threads may share:
     /// docs/decisions/0059-shared-commits.md. Nil if there is no keychain.
     ///

@@ -114,6 +114,10 @@ struct KeychainExamination {
             try translating(store.connection.integrityProblems(), during: keys.operation)
         }
         found += problems.prefix(20).map { Finding(.damage, "database: \($0)", path: path) }
+        if problems.count > 20 {
+            found.append(
+                Finding(.damage, "database: there are more problems than these", path: path))
+        }
         if problems.isEmpty { found.append(Finding(.fine, "the database is sound", path: path)) }
         findings = found
         findings += try examineKeys()

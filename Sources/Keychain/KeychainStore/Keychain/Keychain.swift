@@ -32,21 +32,25 @@ extension ItemStore {
     package var keychain: Keychain { Keychain(store: self) }
 }
 
-/// Damaged rows that were set aside: docs/FORMAT.md §8.
+/// Damaged former rows: docs/FORMAT.md §8.
 extension Keychain {
-    /// Deletes the damaged rows that were set aside.
+    /// Deletes the former rows that are damaged: those that were set aside, and those that do not
+    /// open. Rows whose keys are not open stay.
     ///
     /// - Returns: The number of deleted rows.
     /// - Throws: ``KeychainFailure``: `timedOut`, `readOnly`, `diskFull`. Then nothing is deleted.
-    package func clearQuarantine() throws(KeychainFailure) -> Int {
-        let operation = "delete damaged items set aside"
-        return try store.writeRows(operation) { (access) throws(KeychainFailure) in
-            let connection = access.store.connection
-            return try translating(operation) { () throws(SystemError) in
-                let count = try RowCount.setAside(in: connection)
-                try Statement("DELETE FROM former WHERE reason = 4", on: connection).execute()
-                return count
+    package func purgeDamaged() throws(KeychainFailure) -> Int {
+        let operation = "delete damaged former values"
+        return try store.writeRows(operation) { (rows) throws(KeychainFailure) in
+            var damaged: [Int64] = []
+            try translating(operation) { () throws(SystemError) in
+                try RowExamination(state: rows.state).forEachFormer(rows.store) {
+                    (former, isIntact) in
+                    if !isIntact { damaged.append(former.kept) }
+                }
             }
+            for kept in damaged { try rows.dropFormer(kept) }
+            return damaged.count
         } ?? 0
     }
 

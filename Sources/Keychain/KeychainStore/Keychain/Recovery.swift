@@ -47,10 +47,10 @@ extension Keychain {
         return key.text
     }
 
-    /// The number of items that a recovery cannot bring back. Without the device key, these are all
-    /// this-device-only items and all that require the user's presence. With it, they are only the
-    /// items that need the passcode. If the recovery sets no new passcode, all items that require
-    /// the user's presence are lost in any case.
+    /// The numbers of items and former values that a recovery cannot bring back. Without the device
+    /// key, these are all this-device-only items and all that require the user's presence. With it,
+    /// they are only the items that need the passcode. If the recovery sets no new passcode, all
+    /// items that require the user's presence are lost in any case.
     ///
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain.
     package func itemsLostByRecovery(
@@ -62,9 +62,10 @@ extension Keychain {
             let lost = RowKinds.lostByRecovery(
                 hasDeviceKey: hasDeviceKey, settingPasscode: setsPasscode)
             let needing = RowKinds([.whenPasscodeSetThisDeviceOnly], needing: PresencePair.allCases)
+            let loss = try keys.loss(of: [lost])
             return LostItems(
-                count: try keys.rowCount(of: [lost]),
-                needingPasscodeCount: try keys.rowCount(of: [lost, needing]),
+                count: loss.itemCount, formerCount: loss.formerCount,
+                needingPasscodeCount: try keys.loss(of: [lost, needing]).itemCount,
                 areSyncSecretsLost: header.keybag.hasSyncSecrets && !hasDeviceKey)
         }
     }
@@ -158,6 +159,8 @@ extension RowKinds {
 package struct LostItems: Hashable, Sendable {
     /// All lost items.
     package let count: Int
+    /// All lost former values.
+    package let formerCount: Int
     /// Those that only the passcode opens, or that require the user's presence.
     package let needingPasscodeCount: Int
     /// Whether the sync secrets are lost, so that this device has to join its circle anew.

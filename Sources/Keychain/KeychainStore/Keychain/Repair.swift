@@ -14,6 +14,8 @@ package struct IndexRepair: Hashable, Sendable {
     package var rowCount = 0
     /// How many of them do not open. They are kept, as damaged items.
     package var damagedCount = 0
+    /// Whether rows of damaged pages may be missing.
+    package var mayLackRows = false
 
     /// The result of a repair that has not begun.
     package init() {}
@@ -24,16 +26,22 @@ extension Keychain {
     /// the structure of the file. Keeps every row, or changes nothing. A page with one flipped bit
     /// is read as it was.
     ///
+    /// - Parameter acceptsLoss: Whether to go on without rows of damaged pages.
+    ///
     /// Opens the names and details of every row, so the keychain has to be unlocked. Other
     /// programs cannot write while it runs. A crash leaves the old database or the rebuilt one.
     /// - Throws: ``KeychainFailure``: `keychainDamaged` if a table itself is damaged, `locked`,
     ///   `itemNotFound` if there is no keychain, `diskFull`, `readOnly`, `timedOut`.
-    package func repairIndexes() throws(KeychainFailure) -> IndexRepair {
+    package func repairIndexes(
+        acceptingLoss acceptsLoss: Bool = false
+    ) throws(KeychainFailure) -> IndexRepair {
         try store.workOnKeys(KeychainFailure.repairing) { (keys) throws(KeychainFailure) in
             let keychain = keys.keychain.forRepair()
             defer { keychain.close() }
-            return try IndexRepairer(keychain: keychain, deadline: keys.deadline, now: store.now)
-                .run()
+            return try IndexRepairer(
+                keychain: keychain, deadline: keys.deadline, now: store.now,
+                acceptsLoss: acceptsLoss
+            ).run()
         }
     }
 }
@@ -47,6 +55,7 @@ private struct IndexRepairer {
     let keychain: OpenKeychain
     let deadline: Deadline
     let now: Moment
+    let acceptsLoss: Bool
 
     private var pool: ConnectionPool { keychain.pool }
 
@@ -106,7 +115,7 @@ private struct IndexRepairer {
         guard current.settings.isWritable else {
             throw KeychainFailure(.newerFormat, during: operation, hint: "update this program")
         }
-        let repair = try rebuild.run()
+        let repair = try rebuild.run(acceptingLoss: acceptsLoss)
         _ = consume transaction
         return repair
     }
@@ -121,6 +130,14 @@ extension KeychainFailure {
     /// The hint for damaged pages: they may be of indexes or of tables.
     static let repairOrRestoreHint =
         repairHint + ", or changes nothing if items are lost; then " + restoreHint
+
+    /// The failure for rows that a repair would drop.
+    fileprivate static func lostRows(path: String) -> KeychainFailure {
+        KeychainFailure(
+            .keychainDamaged, during: repairing,
+            message: "rows of damaged pages are lost, or may be; nothing was changed", path: path,
+            hint: restoreHint + "; `valet doctor --repair-indexes --yes` goes on without them")
+    }
 
     /// The failure for a damaged table, which no rebuilding can mend.
     static func damagedTable(path: String) -> KeychainFailure {
@@ -141,7 +158,6 @@ struct DatabaseRebuild {
     private let state: RowKeys
     private let now: Moment
     private let keepPlace: Statement
-    private let rowOfName: Statement
 
     private var connection: Connection { source.connection }
 
@@ -151,31 +167,39 @@ struct DatabaseRebuild {
         self.state = state
         self.now = now
         keepPlace = Statement("INSERT OR IGNORE INTO place VALUES (?4, ?1, ?2, ?3)", on: target)
-        rowOfName = Statement(
-            "SELECT 1 FROM item WHERE place = ?1 AND account_hash = ?2", on: target)
     }
 
     /// Fills the empty target.
     ///
-    /// - Throws: ``KeychainFailure``: `keychainDamaged` if a table itself is damaged or has lost
-    ///   rows, `locked`.
-    func run() throws(KeychainFailure) -> IndexRepair {
+    /// - Throws: ``KeychainFailure``: `keychainDamaged` if a table itself is damaged, or has lost
+    ///   rows and `acceptsLoss` is false; `locked`.
+    func run(acceptingLoss acceptsLoss: Bool) throws(KeychainFailure) -> IndexRepair {
+        let summary: IndexRepair?
         do {
-            if let summary = try fill() { return summary }
+            summary = try fill()
         } catch {
             throw [.corrupt, .constraint, .tooLarge].contains(error.code)
                 ? KeychainFailure.damagedTable(path: connection.path)
                 : KeychainFailure(error, during: KeychainFailure.repairing)
         }
-        throw KeychainFailure(
-            .internalFault, during: KeychainFailure.repairing,
-            message: "the rebuilt database is not sound; nothing was changed")
+        guard let summary else {
+            throw KeychainFailure(
+                .internalFault, during: KeychainFailure.repairing,
+                message: "the rebuilt database is not sound; nothing was changed")
+        }
+        guard !summary.mayLackRows || acceptsLoss else {
+            throw KeychainFailure.lostRows(path: connection.path)
+        }
+        return summary
     }
 
     /// - Returns: nil if the rebuilt database is not sound.
-    /// - Throws: ``SystemError``: `corrupt`, `constraint` if a table itself is damaged or has lost
-    ///   rows; `lockedRow`.
+    /// - Throws: ``SystemError``: `corrupt`, `constraint` if a table itself is damaged;
+    ///   `lockedRow`.
     private func fill() throws(SystemError) -> IndexRepair? {
+        // Before anything else reads these pages, which are then in SQLite's cache.
+        var witnesses: [(Witness, [Int64]?)] = []
+        for witness in Witness.all { witnesses.append((witness, try entries(of: witness))) }
         let transaction = try Transaction(on: target.connection)
         for statement in Schema.statements {
             try Statement(statement, on: target.connection).execute()
@@ -198,7 +222,10 @@ struct DatabaseRebuild {
                 ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,
                 ?19, ?20, ?21)
             """)
-        let summary = try copyItems()
+        var summary = try copyItems()
+        for (witness, entries) in witnesses where try !hasRows(entries, of: witness) {
+            summary.mayLackRows = true
+        }
         try transaction.commit()
         for mark in Schema.marks { try Statement(mark, on: target.connection).execute() }
         return try target.connection.integrityProblems().isEmpty ? summary : nil
@@ -223,20 +250,17 @@ struct DatabaseRebuild {
     private func copyItems() throws(SystemError) -> IndexRepair {
         var summary = IndexRepair()
         var places = try knownPlaces()
-        let contradictions = try self.contradictions()
+        let otherNames = try otherNames()
         let items = Statement("SELECT * FROM item NOT INDEXED ORDER BY number", on: connection)
         let run = try items.start()
         while try run.step() {
-            let entry = contradictions.names[run.int64(Schema.Column.number)]
+            let entry = otherNames[run.int64(Schema.Column.number)]
             let proven = try prove(run, [RowName(run), entry].compactMap(\.self), &places)
             try insert(run, as: proven ?? entry ?? RowName(run), isSound: proven != nil)
             summary.rowCount += 1
             if proven == nil { summary.damagedCount += 1 }
         }
         for (id, versions) in places.unproven { try keep(versions[0], id) }
-        for name in contradictions.lost where try !hasRow(name) {
-            throw SystemError(.corrupt, during: KeychainFailure.repairing)
-        }
         return summary
     }
 
@@ -298,39 +322,61 @@ struct DatabaseRebuild {
         try insertion.finish()
     }
 
-    private func hasRow(_ name: RowName) throws(SystemError) -> Bool {
-        let run = try rowOfName.start()
-        try run.bind(name.place, at: 1)
-        try run.bind(name.account, at: 2)
-        return try run.step()
-    }
-
     // What indexes say.
 
-    /// What index `item_by_place` says, where table `item` says something else: other names of its
-    /// rows, and the names of rows that it does not have.
-    private func contradictions() throws(SystemError) -> (names: [Int64: RowName], lost: [RowName])
-    {
+    /// The names of rows in index `item_by_place`, where table `item` has others.
+    private func otherNames() throws(SystemError) -> [Int64: RowName] {
         let entries = Statement(
             """
-            SELECT entry.number, entry.place, entry.account_hash, own.number
+            SELECT entry.number, entry.place, entry.account_hash
             FROM item AS entry INDEXED BY item_by_place
-            LEFT JOIN item AS own NOT INDEXED ON own.number = entry.number
-            WHERE own.number IS NULL OR own.place <> entry.place
-                OR own.account_hash <> entry.account_hash
+            JOIN item AS own NOT INDEXED ON own.number = entry.number
+            WHERE own.place <> entry.place OR own.account_hash <> entry.account_hash
             """, on: connection)
         var names: [Int64: RowName] = [:]
-        var lost: [RowName] = []
         _ = try unlessCorrupt { () throws(SystemError) in
             let run = try entries.start()
             while try run.step() {
                 // An entry without a whole name is damaged itself.
                 guard let account: IndexHash = try? run.fixedBytes(2) else { continue }
-                let name = RowName(place: run.int64(1), account: account)
-                if run.isNull(3) { lost.append(name) } else { names[run.int64(0)] = name }
+                names[run.int64(0)] = RowName(place: run.int64(1), account: account)
             }
         }
-        return (names, lost)
+        return names
+    }
+
+    /// The row numbers in the index of a table; nil if the index is damaged, and so is the table.
+    /// If the index alone is damaged, the table says itself which rows there are.
+    private func entries(of witness: Witness) throws(SystemError) -> [Int64]? {
+        var (entries, rows) = ([Int64](), [Int64]())
+        let isTableSound = try read(witness.rows) { rows.append($0) }
+        let isIndexSound = try unlessCorrupt { () throws(SystemError) in
+            try read(witness.entries) { entries.append($0) }
+        }
+        if isIndexSound == true { return entries }
+        return isTableSound ? rows : nil
+    }
+
+    /// - Returns: Whether all pages were as they had been written.
+    private func read(
+        _ selection: StaticString, _ body: (Int64) -> Void
+    ) throws(SystemError) -> Bool {
+        let before = connection.damagedPageCount
+        let run = try Statement(selection, on: connection).start()
+        while try run.step() { body(run.int64(0)) }
+        return connection.damagedPageCount == before
+    }
+
+    /// Whether the rebuilt table has all these rows; false for nil.
+    private func hasRows(_ numbers: [Int64]?, of witness: Witness) throws(SystemError) -> Bool {
+        guard let numbers else { return false }
+        let row = Statement(witness.row, on: target.connection)
+        for number in numbers {
+            let run = try row.start()
+            try run.bind(number, at: 1)
+            guard try run.step() else { return false }
+        }
+        return true
     }
 
     /// The versions of each place in table `place` and in the index with the same columns.
@@ -367,6 +413,36 @@ struct DatabaseRebuild {
                 ServiceHashes(group: group, service: service, place: place), of: run.int64(0))
         }
     }
+}
+
+/// A table of a damaged database, and an index that names each of its rows. The table may have lost
+/// some.
+private struct Witness {
+    /// Selects the numbers of the table's rows.
+    let rows: StaticString
+    /// Selects the same numbers in the index.
+    let entries: StaticString
+    /// Finds the row of a number.
+    let row: StaticString
+
+    static let all = [
+        Witness(
+            rows: "SELECT number FROM item NOT INDEXED",
+            entries: "SELECT number FROM item INDEXED BY item_by_place",
+            row: "SELECT 1 FROM item WHERE number = ?1"),
+        Witness(
+            rows: "SELECT kept FROM former NOT INDEXED",
+            entries: "SELECT kept FROM former INDEXED BY former_by_number",
+            row: "SELECT 1 FROM former WHERE kept = ?1"),
+        Witness(
+            rows: "SELECT id FROM sync_item NOT INDEXED",
+            entries: "SELECT id FROM sync_item INDEXED BY sync_item_by_key",
+            row: "SELECT 1 FROM sync_item WHERE id = ?1"),
+        Witness(
+            rows: "SELECT number FROM sync_entry NOT INDEXED",
+            entries: "SELECT number FROM sync_entry INDEXED BY sync_entry_by_id",
+            row: "SELECT 1 FROM sync_entry WHERE number = ?1"),
+    ]
 }
 
 /// By what a row is found: its place, and the hash of its account.

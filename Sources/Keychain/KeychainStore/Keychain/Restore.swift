@@ -98,12 +98,13 @@ extension Keychain {
     /// Other writers wait until their deadlines.
     ///
     /// Items keep the dates of the backup. An item that replaces another one takes over that one's
-    /// persistent reference.
+    /// persistent reference. An item that requires the user's presence or a password is not
+    /// replaced: the report counts it.
     ///
     /// - Parameters:
     ///   - policy: The treatment of items that the keychain has already; nil refuses the whole
     ///     restore if there are any.
-    ///   - isDryRun: Whether only to report what a restore would do.
+    ///   - isDryRun: Whether to make the restore and then to take it back.
     /// - Throws: ``KeychainFailure``: `damaged` for a damaged backup; `locked` unless all classes
     ///   that may leave the device are open; `duplicateItem` without a policy; `timedOut`,
     ///   `diskFull`, `readOnly`, … Then nothing has changed.
@@ -111,13 +112,16 @@ extension Keychain {
         _ backup: OpenedBackup, _ policy: RestorePolicy?, isDryRun: Bool = false
     ) throws(KeychainFailure) -> RestoreReport {
         let expected = try backup.reader.verify()
-        let report = try store.writeRows(Self.restoring, creating: !isDryRun) {
-            (access) throws(KeychainFailure) in
+        let body = { (access: RowTransaction) throws(KeychainFailure) in
             try translating(
                 access.state.checkMigratableClasses(), during: Self.restoring)
-            var pass = RestorePass(access, policy, isDryRun: isDryRun)
+            var pass = RestorePass(access, policy)
             return try pass.run(backup.reader, expecting: expected)
         }
+        let report =
+            isDryRun
+            ? try store.rehearseRows(Self.restoring, body)
+            : try store.writeRows(Self.restoring, creating: true, body)
         if let report { return report }
         let contents = try backup.verify()
         return RestoreReport(addedCount: contents.itemCount, formerCount: contents.formerCount)
@@ -134,13 +138,11 @@ private struct RestorePass {
 
     private let access: RowTransaction
     private let policy: RestorePolicy?
-    private let isDryRun: Bool
     private var report = RestoreReport()
 
-    init(_ access: RowTransaction, _ policy: RestorePolicy?, isDryRun: Bool) {
+    init(_ access: RowTransaction, _ policy: RestorePolicy?) {
         self.access = access
         self.policy = policy
-        self.isDryRun = isDryRun
     }
 
     /// Restores all items of a backup that was read to its end before.
@@ -180,7 +182,15 @@ private struct RestorePass {
                 report.keptCount += 1
                 return
             }
-            if !isDryRun { try access.replace(old.row, item.kind, new, value: item.value) }
+            // Its value cannot be opened here, so replacing it would lose it.
+            guard !old.row.header.flags.isGuarded else {
+                report.accessControlledCount += 1
+                return
+            }
+            if let value = old.value, item.value?.isEqual(to: value) != true {
+                _ = try access.keepWithinLimit(old.row, .changed)
+            }
+            try access.replace(old.row, item.kind, new, value: item.value)
             report.replacedCount += 1
         }
     }
@@ -200,11 +210,10 @@ private struct RestorePass {
             guard let old = try access.openIfSound(row), let value = item.value else { continue }
             if old.value?.isEqual(to: value) == true { return }
         }
-        report.formerCount += 1
-        guard !isDryRun else { return }
         try access.insertFormer(
             item.properties.itemClass, item.kind, new, value: item.value,
             (time(of: item), reason))
+        report.formerCount += 1
     }
 
     private func occupant(of new: IndexedContent) throws(KeychainFailure) -> Occupant {
@@ -217,7 +226,6 @@ private struct RestorePass {
     }
 
     private func add(_ item: BackupItem, _ new: IndexedContent) throws(KeychainFailure) {
-        guard !isDryRun else { return }
         let predecessor = try access.makeWay(
             for: new, item.properties.itemClass,
             isSynchronizable: item.properties.isSynchronizable)
@@ -298,6 +306,9 @@ package struct RestoreReport: Hashable, Sendable {
     package var keptCount = 0
     /// Items that replaced a damaged one, which was set aside.
     package var repairedCount = 0
+    /// Items of the backup that were left out, because the keychain's item requires the user's
+    /// presence or an application's password.
+    package var accessControlledCount = 0
     /// Former values that were added.
     package var formerCount = 0
 }

@@ -123,20 +123,15 @@ struct RowExamination {
     }
 
     private func former(_ store: RowConnection) throws(SystemError) -> [Finding] {
-        var (sound, damaged, setAside, last) = (0, 0, 0, Int64.min)
-        while true {
-            let batch = try store.formerRows(after: last, byteCount: 4 << 20, state.hasher)
-            guard let end = batch.last?.kept else { break }
-            for former in batch {
-                if former.isSetAside {
-                    setAside += 1
-                } else if try isIntact(former) {
-                    sound += 1
-                } else {
-                    damaged += 1
-                }
+        var (sound, damaged, setAside) = (0, 0, 0)
+        try forEachFormer(store) { (former, isIntact) in
+            if former.isSetAside {
+                setAside += 1
+            } else if isIntact {
+                sound += 1
+            } else {
+                damaged += 1
             }
-            last = end
         }
         var findings: [Finding] = []
         if sound > 0 { findings.append(Finding(.fine, "former values: \(sound)")) }
@@ -145,7 +140,8 @@ struct RowExamination {
                 Finding(
                     .damage, "former values that were changed or damaged: \(damaged)",
                     path: store.connection.path,
-                    hint: "`valet history` names them, `valet remove --purge` removes them"))
+                    hint: "`valet history KEY` shows them in their places, and "
+                        + "`valet doctor --purge-damaged` deletes them"))
         }
         guard setAside > 0 else { return findings }
         return findings + [
@@ -153,9 +149,21 @@ struct RowExamination {
                 .warning,
                 "\(Self.rows(setAside, "damaged")) set aside: new items replaced them, or the "
                     + "keys changed",
-                hint: "store missing items again; `valet doctor --clear-quarantine` then removes "
+                hint: "store missing items again; `valet doctor --purge-damaged` then deletes "
                     + "these rows for good")
         ]
+    }
+
+    /// Calls `body` with every former row, and whether it opens, as far as its keys are open.
+    func forEachFormer(
+        _ store: RowConnection, _ body: (FormerRow, _ isIntact: Bool) -> Void
+    ) throws(SystemError) {
+        var first: Int64? = .min
+        while let kept = first {
+            let batch = try store.formerRows(from: kept, byteCount: 4 << 20, state.hasher)
+            for former in batch { body(former, try isIntact(former)) }
+            first = batch.last?.kept.successor
+        }
     }
 
     /// Whether a former row opens, as far as its keys are open.

@@ -61,13 +61,13 @@ extension Keychain {
         }
     }
 
-    /// The number of items that exist only while a passcode is set: those of the class
-    /// `whenPasscodeSetThisDeviceOnly`, and those that require the user's presence.
+    /// The numbers of items and former values that exist only while a passcode is set: those of the
+    /// class `whenPasscodeSetThisDeviceOnly`, and those that require the user's presence.
     ///
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain.
-    package func itemsThatNeedPasscode() throws(KeychainFailure) -> Int {
+    package func lossWithoutPasscode() throws(KeychainFailure) -> ItemLoss {
         try store.workOnKeys("count items") { (keys) throws(KeychainFailure) in
-            try keys.rowCount(
+            try keys.loss(
                 of: [RowKinds([.whenPasscodeSetThisDeviceOnly], needing: PresencePair.allCases)])
         }
     }

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+import ValetDatabase
+import ValetKeychainModel
+import ValetTestSupport
+
+@testable import ValetKeychainDatabase
+@testable import ValetKeychainStore
+
+/// docs/FORMAT.md §7.1: a repair that would lose a row changes nothing.
+@Suite struct `A repair of a keychain that has lost rows` {
+    private let history = History()
+
+    private func pages(of name: String) throws -> [Int64] {
+        try history.keychain.tamper { connection in
+            let run = try Statement(
+                "SELECT pageno FROM dbstat WHERE name = ?1 ORDER BY pageno", on: connection
+            ).start()
+            try run.bind(name, at: 1)
+            var pages: [Int64] = []
+            while try run.step() { pages.append(run.int64(0)) }
+            return pages
+        }
+    }
+
+    private func change(page: Int64, _ change: (inout [UInt8]) -> Void) throws {
+        history.keychain.reopen()
+        let file = try FileHandle(
+            forUpdating: URL(fileURLWithPath: history.keychain.folder + "/keychain.db"))
+        try file.seek(toOffset: UInt64(page - 1) * 4096)
+        var bytes = Array(try #require(try file.read(upToCount: 4096)))
+        change(&bytes)
+        try file.seek(toOffset: UInt64(page - 1) * 4096)
+        try file.write(contentsOf: Data(bytes))
+        try file.close()
+    }
+
+    /// Takes cells off a leaf: one byte, but two bits of it.
+    private func shorten(_ table: String) throws {
+        for page in try pages(of: table) {
+            var isDone = false
+            try change(page: page) { bytes in
+                // Two bits, so that the checksum does not tell which. A leaf without rows is damage
+                // to SQLite, too.
+                let count = bytes[4]
+                guard bytes[0] == 13, count > 1,
+                    let less = (1..<count).first(where: { ($0 ^ count).nonzeroBitCount == 2 })
+                else { return }
+                bytes[4] = less
+                isDone = true
+            }
+            if isDone { return }
+        }
+        Issue.record("no leaf of \(table) has enough rows")
+    }
+
+    private var contents: Data {
+        get throws {
+            try Data(contentsOf: URL(fileURLWithPath: history.keychain.folder + "/keychain.db"))
+        }
+    }
+
+    /// - Returns: What a repair that accepts the loss has done.
+    private func checkRefusal() throws -> IndexRepair {
+        history.keychain.reopen()
+        let before = try contents
+        #expect(failure { _ = try history.store.keychain.repairIndexes() } == .keychainDamaged)
+        history.keychain.reopen()
+        #expect(try contents == before)
+        return try history.store.keychain.repairIndexes(acceptingLoss: true)
+    }
+
+    @Test func `is refused if former values are lost`() throws {
+        for name in ["a", "b", "c", "d", "e", "f", "g", "h", "i"] {
+            try history.set("1", "2", "3", "4", name: name)
+        }
+        #expect(try history.column("SELECT count(*) FROM former") == 27)
+        try shorten("former")
+        #expect(try checkRefusal().mayLackRows)
+        #expect(try (1..<27).contains(history.column("SELECT count(*) FROM former")))
+        #expect(history.keychain.damage() == [])
+    }
+
+    @Test(arguments: ["item_by_place", "attribute"])
+    func `is refused if rows are lost, and a witness cannot be read`(_ index: String) throws {
+        for number in 0..<30 {
+            let item = NewItem.generic("a\(number)", [.label: .text("l\(number)")])
+            try history.keychain.add(item, "v\(number)")
+        }
+        let root = try #require(try pages(of: index).first)
+        try shorten("item")
+        try change(page: root) { bytes in
+            for offset in 0..<16 { bytes[offset] = 0 }
+        }
+        let repair = try checkRefusal()
+        #expect(repair.mayLackRows && (1..<30).contains(repair.rowCount))
+        #expect(history.keychain.damage() == [])
+    }
+
+    @Test func `is none if its index alone is damaged`() throws {
+        for name in ["a", "b", "c"] { try history.set("1", "2", "3", "4", name: name) }
+        for index in ["former_by_number", "item_by_place"] {
+            for page in try pages(of: index) {
+                try change(page: page) { bytes in
+                    for offset in stride(from: 0, to: 4096, by: 64) { bytes[offset] ^= 0xFF }
+                }
+            }
+        }
+        let repair = try history.store.keychain.repairIndexes()
+        #expect(!repair.mayLackRows && repair.rowCount == 3)
+        for name in ["a", "b", "c"] { #expect(try history.values(name) == ["3", "2", "1"]) }
+        #expect(history.keychain.damage() == [])
+    }
+}
