@@ -64,7 +64,10 @@ struct SecretMove {
             names.append(name)
         }
         try perform(transfer, replacing: transfer.deletions.count)
-        try report(names, keepingSource: keepsSource)
+        try context.console.report(ofEffect: !values.has(MoveOptions.dryRun)) {
+            () throws(CLIError) in
+            try report(names, keepingSource: keepsSource)
+        }
         return .success
     }
 

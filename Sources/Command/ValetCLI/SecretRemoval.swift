@@ -26,6 +26,12 @@ struct SecretRemoval {
         let items = try chosen(keys)
         let isDry = values.has(RemoveCommand.dryRun)
         if !isDry { try remove(items) }
+        try context.console.report(ofEffect: !isDry) { () throws(CLIError) in
+            try report(items, isDry: isDry)
+        }
+    }
+
+    private func report(_ items: [StoredItem], isDry: Bool) throws(CLIError) {
         guard !values.has(ItemOptions.json) else {
             var members = [JSON.Member(name: "removed", value: .number(items.count))]
             if isDry {

@@ -186,9 +186,9 @@ package struct KeychainSession: Sendable {
                     try policy.bind(addition.item, in: store), value: addition.value)
             }
             transfer.changes = try transfer.changes.map { (change) throws(KeychainFailure) in
-                ItemTransfer.Change(
-                    change.version, to: try policy.bind(change.item, in: store),
-                    value: change.value)
+                var change = change
+                change.item = try policy.bind(change.item, in: store)
+                return change
             }
             return try store.perform(transfer, for: caller)
         }

@@ -82,7 +82,9 @@ enum BackupCreateCommand {
         let secret = try passphrase.choose(allowingWeak: values.has(weak), context)
         let report = try requesting(store.keychain.backUp(request, passphrase: secret))
         if writesJSON {
-            try context.console.write(report.json(path: request.path))
+            context.console.afterEffect { () throws(CLIError) in
+                try context.console.write(report.json(path: request.path))
+            }
         } else {
             context.console.note("valet: " + report.text(path: request.path))
         }
@@ -267,7 +269,6 @@ enum BackupRestoreCommand {
         guard chosen.count <= 1 else { throw choice("expected one of") }
         let policy = chosen.first?.policy
         let isDryRun = values.has(dryRun)
-        let writesJSON = values.has(ItemOptions.json)
         let backup = try passphrase.open(context)
         let store = try requesting(context.store())
         let report = try context.unlocking(store, options.passcode) {
@@ -282,6 +283,16 @@ enum BackupRestoreCommand {
         guard let report else {
             throw choice("the keychain has items of the backup already: expected one of")
         }
+        try context.console.report(ofEffect: !isDryRun) { () throws(CLIError) in
+            try show(report, isDryRun: isDryRun, values, context.console)
+        }
+        return .success
+    }
+
+    private static func show(
+        _ report: RestoreReport, isDryRun: Bool, _ values: ParsedValues, _ console: any Console
+    ) throws(CLIError) {
+        let writesJSON = values.has(ItemOptions.json)
         var shown = StatusReport(fields: [
             .init("added", "Added", .number(report.addedCount)),
             .init("replaced", "Replaced", .number(report.replacedCount)),
@@ -292,10 +303,9 @@ enum BackupRestoreCommand {
         if writesJSON {
             shown.fields.append(.init("dryRun", nil, .flag(isDryRun)))
         } else if isDryRun {
-            context.console.note("valet: nothing was changed; a restore would do this:")
+            console.note("valet: nothing was changed; a restore would do this:")
         }
-        try shown.write(to: context.console, asJSON: writesJSON)
-        return .success
+        try shown.write(to: console, asJSON: writesJSON)
     }
 
     private static func choice(_ message: String) -> CLIError {

@@ -63,11 +63,13 @@ enum EditCommand {
         let isChanged = !new.isEqual(to: old)
         if isChanged { try store(new, over: current?.item, at: target, console) }
         if values.has(ItemOptions.json) {
-            try console.write(
-                .object([
-                    "name": .string(target.name), "byteCount": .number(new.byteCount),
-                    "changed": .flag(isChanged),
-                ]))
+            console.afterEffect { () throws(CLIError) in
+                try console.write(
+                    .object([
+                        "name": .string(target.name), "byteCount": .number(new.byteCount),
+                        "changed": .flag(isChanged),
+                    ]))
+            }
         } else {
             console.note("valet: \(target.title) \(isChanged ? "is stored" : "is unchanged")")
         }

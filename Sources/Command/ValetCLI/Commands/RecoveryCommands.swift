@@ -40,7 +40,11 @@ enum RecoveryCreateCommand {
         ],
         options: [KeyOptions.passcodeDescriptor, KeyOptions.yes],
         exitCodes: [
-            (.failure, "another program made a recovery key first, or another failure"),
+            (
+                .failure,
+                "another program made a recovery key first; or the new key could not be written: "
+                    + "it is lost, and an earlier one is no longer valid; or another failure"
+            ),
             KeyOptions.noConsent, KeyOptions.wrongPasscode,
         ],
         examples: [
@@ -110,7 +114,8 @@ enum RecoveryCreateCommand {
             // Reported even if the reader has closed the pipe: the earlier key is invalid already.
             throw CLIError(
                 .failure, error.message,
-                hint: "this recovery key is lost: run 'valet recovery create' again")
+                hint: "nobody has seen the new recovery key, and an earlier one is no longer "
+                    + "valid: run 'valet recovery create' again")
         }
     }
 }

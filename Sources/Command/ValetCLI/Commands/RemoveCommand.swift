@@ -69,7 +69,9 @@ enum RemoveCommand {
         }
         let count = try remove(values, context)
         if values.has(ItemOptions.json) {
-            try context.console.write(.object(["removed": .number(count)]))
+            context.console.afterEffect { () throws(CLIError) in
+                try context.console.write(.object(["removed": .number(count)]))
+            }
         }
         return .success
     }
