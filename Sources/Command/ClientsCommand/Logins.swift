@@ -241,13 +241,16 @@ struct Logins {
     ) throws(CLIError) -> Bool {
         var transfer = ItemTransfer(deletions: others.map(\.version))
         if let existing {
-            let isUnchanged = item.attributes.allSatisfy { existing.attributes.has($0.key, $0.value) }
+            let isUnchanged = item.attributes.allSatisfy {
+                existing.attributes.has($0.key, $0.value)
+            }
             if isUnchanged, others.isEmpty, try has(existing, value) { return true }
             transfer.changes = [.init(existing.version, to: item, settingValue: value)]
         } else {
             transfer.additions = [Addition(item, value: value)]
         }
-        return try call(unless: [.duplicateItem, .itemNotFound], session.perform(transfer)) != nil
+        let raced: [KeychainFailure.Code] = [.duplicateItem, .itemNotFound]
+        return try call(unless: raced, session.perform(transfer)) != nil
     }
 
     /// Fails before the user types a value that could not be stored now.
@@ -317,7 +320,8 @@ struct Logins {
 
     /// Makes a request; returns nil if it fails with one of those codes.
     private func call<R>(
-        unless codes: [KeychainFailure.Code], _ request: @autoclosure () throws(KeychainFailure) -> R
+        unless codes: [KeychainFailure.Code],
+        _ request: @autoclosure () throws(KeychainFailure) -> R
     ) throws(CLIError) -> R? {
         func result() throws(KeychainFailure) -> R? {
             do {
