@@ -253,7 +253,8 @@ package struct KeychainSession: Sendable {
     }
 
     /// Runs `body`, a call for items, and keeps its failure as the thread's last one. Calls that
-    /// meet a locked keychain run again if `$VALET_PASSCODE_FD` unlocks it.
+    /// meet a locked keychain run again if `$VALET_PASSCODE_FD` unlocks it, unless they have
+    /// changed something before.
     @inline(__always)
     func asking<R>(
         _ call: @autoclosure () -> SessionCall, _ body: () throws(KeychainFailure) -> R
@@ -263,7 +264,8 @@ package struct KeychainSession: Sendable {
             do throws(KeychainFailure) {
                 return try body()
             } catch {
-                guard error.code == .locked, GivenPasscode.isThere else { throw error }
+                guard error.code == .locked, !error.hasTakenEffect, GivenPasscode.isThere
+                else { throw error }
                 return try GivenPasscode.current.value.repeating(body, after: error, in: store)
             }
         } catch {

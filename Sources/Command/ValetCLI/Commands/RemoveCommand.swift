@@ -148,25 +148,37 @@ enum RemoveCommand {
             }
         }
         var count = 0
-        for query in selection.queries {
-            // The canary is removed with the rest, but does not count as a secret.
-            var canary = query
-            canary.attributes[.account] = .text(ServiceName.canaryAccount)
-            let hasCanary =
-                selection.password == nil ? try requesting(has(canary, keychain)) : false
-            // Read first: nothing is deleted if one of them is damaged.
-            let former =
-                values.has(purge)
-                ? try requesting(keychain.attempt(keychain.session.formerItems(query))) : []
-            count += max(0, try deleteAll(query, keychain) - (hasCanary ? 1 : 0))
-            if !former.isEmpty {
-                try requesting(keychain.attempt(keychain.session.purge([], former)))
+        do {
+            for query in selection.queries {
+                try removeAll(query, selection, purging: values.has(purge), keychain, &count)
             }
+        } catch {
+            guard count > 0 else { throw error }
+            throw CLIError(
+                error.code, "\(error.message); before, \(counted(count)) went", hint: error.hint)
         }
         if !values.has(ItemOptions.json) {
             console.note("valet: removed \(counted(count)) from \(place)")
         }
         return count
+    }
+
+    /// Removes what `query` finds, and adds the number of secrets to `count`.
+    private static func removeAll(
+        _ query: ItemQuery, _ selection: ItemSelection, purging: Bool,
+        _ keychain: CommandKeychain, _ count: inout Int
+    ) throws(CLIError) {
+        // The canary is removed with the rest, but does not count as a secret.
+        var canary = query
+        canary.attributes[.account] = .text(ServiceName.canaryAccount)
+        let hasCanary = selection.password == nil ? try requesting(has(canary, keychain)) : false
+        // Read first: nothing is deleted if one of them is damaged.
+        let former =
+            purging ? try requesting(keychain.attempt(keychain.session.formerItems(query))) : []
+        count += max(0, try deleteAll(query, keychain) - (hasCanary ? 1 : 0))
+        if !former.isEmpty {
+            try requesting(keychain.attempt(keychain.session.purge([], former)))
+        }
     }
 
     /// Why consent is needed.

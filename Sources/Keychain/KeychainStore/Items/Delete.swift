@@ -203,7 +203,7 @@ struct MassDeletion {
                 batch = Self.size(after: batch, outcome.time)
             } catch {
                 guard count > 0 else { throw error }
-                throw KeychainFailure(error, adding: "\(count) items were deleted before")
+                throw KeychainFailure(error, after: "\(count) items were deleted before")
             }
             _ = Deadline(after: .seconds(1)).sleep(atMost: Self.pause)
         }
