@@ -204,10 +204,10 @@ struct RecoveryUseCommand {
             to: "Recover the keychain?", isGiven: options.isAgreed)
         try recover(store, context)
         context.noteLockState("the keychain is recovered", of: store)
-        guard self.place != nil else { return .success }
-        let place = try requesting(store.keychain.status().deviceKeySource)
-        if let requirement = place?.requirement(path: store.deviceKeyPath) {
-            context.console.hint(requirement)
+        guard place != nil else { return .success }
+        context.console.afterEffect { () throws(CLIError) in
+            let place = try requesting(store.keychain.status().deviceKeySource)
+            place?.requirement(path: store.deviceKeyPath).map(context.console.hint)
         }
         return .success
     }
