@@ -138,7 +138,7 @@ enum LockCommand {
         exitCodes: [
             (.failure, "there is no passcode, or programs that unlocked for themselves stay so"),
             KeyOptions.noKeychain,
-            (.locked, "with --wait: a write did not end in time; the keychain is locked"),
+            (.locked, "with --wait: a write may go on, but the keychain is locked"),
         ],
         examples: [
             ("valet lock", "When you leave."), ("valet lock --all --wait", "Before a log-out."),
