@@ -111,7 +111,7 @@ enum RemoveCommand {
         }
         if !isThere, isFineIfAbsent { return 0 }
         if isThere, !isAgreed {
-            let isShared = target.isShared()
+            let isShared = try target.isShared()
             try context.console.requireConsent(
                 to: "Remove \(target.title) from \(target.place)"
                     + (isShared ? ", on all your devices?" : "?"), isGiven: false,
