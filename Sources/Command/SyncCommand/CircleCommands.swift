@@ -228,17 +228,22 @@ extension SyncCall {
             context.warnOfLockedPrograms(store)
             console.note("valet: this device has joined the circle")
             console.afterEffect { () throws(CLIError) in
-                let session = try syncing(session(in: remote))
-                try syncing(session.readRoster())
-                try syncing(session.readLogs(progress()))
-                try offerOwnItems(isJoined: true)
-                let newest = session.report.devices.values.map(\.lastSeen).max()
-                console.note(
-                    newest.map { "valet: its newest message was written \(dateText($0))" }
-                        ?? "valet: the circle has no message that opens")
+                let session = try readAll(in: remote)
                 try removeOthers(others.map(\.id).filter { !kept.contains($0) }, session)
             }
         }
+    }
+
+    private func readAll(in remote: any SyncStore) throws(CLIError) -> SyncSession {
+        let session = try syncing(session(in: remote))
+        try syncing(session.readRoster())
+        try syncing(session.readLogs(progress()))
+        try offerOwnItems(isJoined: true)
+        let newest = session.report.devices.values.map(\.lastSeen).max()
+        console.note(
+            newest.map { "valet: its newest message was written \(dateText($0))" }
+                ?? "valet: the circle has no message that opens")
+        return session
     }
 
     /// Runs `body` with the lock of sync, once the circle has admitted this device. A failure says
