@@ -200,7 +200,7 @@ package struct KeychainSession: Sendable {
     /// - Throws: `damaged` if nothing but damaged items was found.
     package func accountTexts(
         of service: PasswordService, _ policy: AuthenticationPolicy? = nil
-    ) throws(KeychainFailure) -> [String] {
+    ) throws(KeychainFailure) -> FoundItems<String> {
         guard let policy else {
             let found = try asking(.copy(service.query, readsValues: false)) {
                 () throws(KeychainFailure) in
@@ -209,14 +209,14 @@ package struct KeychainSession: Sendable {
                 _ = try found.hasItem()
                 return found
             }
-            return found.itemsReportingDamage().compactMap(\.text)
+            return found.compactMap(\.text)
         }
         do {
-            let found = try copy(service.query, .attributes, policy).itemsReportingDamage()
-            return found.compactMap { $0.attributes[.account]?.text }
+            return try copy(service.query, .attributes, policy)
+                .compactMap { $0.attributes[.account]?.text }
         } catch {
             guard error.code == .itemNotFound else { throw error }
-            return []
+            return FoundItems()
         }
     }
 
@@ -249,6 +249,14 @@ package struct KeychainSession: Sendable {
     package func delete(_ query: ItemQuery) throws(KeychainFailure) -> Int {
         try asking(.delete(query)) { () throws(KeychainFailure) in
             try store.delete(query, for: caller)
+        }
+    }
+
+    /// Deletes every item that one of the queries finds: all or none. Finding none is no error.
+    package func delete(allOf queries: [ItemQuery]) throws(KeychainFailure) {
+        guard let first = queries.first else { return }
+        try asking(.delete(first)) { () throws(KeychainFailure) in
+            try store.delete(allOf: queries, for: caller)
         }
     }
 
