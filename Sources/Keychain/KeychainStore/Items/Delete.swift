@@ -48,6 +48,19 @@ extension ItemStore {
         return count
     }
 
+    /// Deletes every item that one of the queries finds, in one transaction however many there are.
+    /// Finding none is no error.
+    ///
+    /// - Throws: As ``delete(_:for:)``; then nothing is deleted.
+    package func delete(
+        allOf queries: [ItemQuery], for caller: Caller
+    ) throws(KeychainFailure) {
+        _ = try writeRows(Self.deleting) { (rows) throws(KeychainFailure) in
+            let items = ItemTransaction(rows, caller)
+            for query in queries { _ = try items.delete(query) }
+        }
+    }
+
     private enum Deletion {
         case done(Int)
         /// Too much for one transaction.
