@@ -81,6 +81,11 @@ enum BackupCreateCommand {
         }
         let secret = try passphrase.choose(allowingWeak: values.has(weak), context)
         let report = try requesting(store.keychain.backUp(request, passphrase: secret))
+        if let cause = report.warning {
+            context.console.note(
+                "valet: warning: the backup is complete, but its name may not survive a power cut: "
+                    + Escaping.printable(cause.message))
+        }
         if writesJSON {
             context.console.afterEffect { () throws(CLIError) in
                 try context.console.write(report.json(path: request.path))
