@@ -248,6 +248,7 @@ def streamed_once(world):
     first = os.read(made.stdout.fileno(), 1)
     # The pipe is full now.
     os.remove(world.path("keychain.db-shm"))
+    time.sleep(1.5)
     out, err = made.communicate(timeout=60)
     expect(made.returncode == 0, made.returncode, err)
     path = f"{world.folder}/streamed"
