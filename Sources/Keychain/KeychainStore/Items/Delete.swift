@@ -116,36 +116,63 @@ extension ItemTransaction {
             try rows.delete(row)
             return isKept
         }
-        // A tombstone needs the names. Without a tombstone the item would come back.
-        let opened = try rows.openIfSound(row)
+        // A tombstone needs the names, whatever the value. Without one, another device would bring
+        // the item back.
+        let own = try names(in: [row])
         try rows.delete(row)
-        if let opened { try insertTombstone(opened) }
+        let known = if let own { Optional(own) } else { try formerNames(of: row) }
+        if let known { try insertTombstone(row, known) }
         return isKept
+    }
+
+    /// The names of a deleted row whose own are damaged: those of its last former row that opens;
+    /// nil if there is none.
+    private func formerNames(of row: SealedRow) throws(KeychainFailure) -> ItemContent? {
+        // Damaged columns may be those of another item, which is there.
+        guard try rows.row(row.place) == nil else { return nil }
+        let former = try translating(
+            rows.store.formerRows(of: row.place, state.hasher), during: operation)
+        return try names(in: former.compactMap(\.sound))
+    }
+
+    /// The names in the first row whose names open; nil if none do.
+    private func names(in candidates: [SealedRow]) throws(KeychainFailure) -> ItemContent? {
+        try translating(operation) { () throws(SystemError) in
+            for row in candidates {
+                let names = try unlessDamaged { () throws(SystemError) in
+                    try state.cipher(opening: row.header).openContent(row)
+                }
+                if let names { return names }
+            }
+            return nil
+        }
     }
 
     /// Leaves a tombstone in the old place of a synchronizable item whose primary key has changed.
     func markDeletion(_ match: OpenedRow) throws(KeychainFailure) {
         guard match.row.header.flags.contains(.synchronizable) else { return }
-        try insertTombstone(match)
+        try insertTombstone(match.row, match.content)
     }
 
     /// A tombstone has the primary key and the dates of the item, and nothing else.
-    private func insertTombstone(_ match: OpenedRow) throws(KeychainFailure) {
-        let header = match.row.header
+    private func insertTombstone(
+        _ row: SealedRow, _ opened: ItemContent
+    ) throws(KeychainFailure) {
+        let header = row.header
         let names = header.itemClass.primaryKeyAttributes
-        var content = match.content
+        var content = opened
         content.valueByteCount = nil
         content.attributes = content.attributes.filter { attribute, _ in
             names.contains(attribute) || attribute == .creationDate
         }
         content.attributes[.modificationDate] = .date(
-            rows.now.date(after: match.content.modificationDate))
+            rows.now.date(after: opened.modificationDate))
         let index = state.hasher.hashes(header.itemClass, content, isSynchronizable: true)
         _ = try rows.insert(
             header.itemClass,
             RowKind(
                 protectionClass: header.protectionClass, flags: [.synchronizable, .tombstone]),
-            IndexedContent(content, index), value: nil, after: match.row.logicalTime)
+            IndexedContent(content, index), value: nil, after: row.logicalTime)
     }
 }
 
