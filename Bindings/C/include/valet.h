@@ -182,8 +182,8 @@ valet_status valet_configure(const char *application, size_t application_length,
                              size_t group_count);
 
 /* Fills in what *error has room for by its size, which reaches at least beyond reason. A success
-   does not reset it. Returns VALET_INVALID_ARGUMENT if error is NULL or smaller; that is not kept.
-   */
+   does not reset it, except that of valet_keys. Returns VALET_INVALID_ARGUMENT if error is NULL or
+   smaller; that is not kept. */
 valet_status valet_last_error(valet_error *error);
 
 /* --- Valets --- */
@@ -246,7 +246,9 @@ valet_status valet_secret_length(valet_secret_t secret, size_t *length);
 /* Wipes the bytes. NULL is allowed. */
 valet_status valet_secret_free(valet_secret_t secret);
 
-/* The keys, sorted byte by byte; an empty list if there are none. The enclave kinds ask the user
+/* The keys, sorted byte by byte; an empty list if there are none. If items are damaged, the list
+   has the other keys, and the call succeeds with VALET_REASON_DAMAGED in valet_last_error, which a
+   complete list resets; if all are damaged, the call fails. The enclave kinds ask the user
    unless nothing is stored, like valet_get. */
 valet_status valet_keys(valet_t valet, const valet_options *options, valet_keys_t *keys);
 valet_status valet_keys_count(valet_keys_t keys, size_t *count);

@@ -34,21 +34,20 @@ struct AWSKeys {
         .text("AWS credentials (\(profile))")
     }
 
-    private func item() throws(CLIError) -> StoredItem {
-        guard
-            let item = try logins.items(
-                .genericPassword, Self.attributes(profile)
-            ).first
-        else {
+    /// The items of the profile, the newest first; at least one. There may be one of this device
+    /// and a shared one, or some in several groups.
+    private func items() throws(CLIError) -> [StoredItem] {
+        let items = try logins.items(.genericPassword, Self.attributes(profile))
+        guard !items.isEmpty else {
             throw CLIError(
                 .notFound, "no AWS keys with the name \(quoted(profile))",
                 hint: "'valet aws-credentials store' stores them")
         }
-        return item
+        return items
     }
 
     func write() throws(CLIError) {
-        guard let value = try logins.value(of: try item()) else {
+        guard let value = try logins.value(of: try items()[0]) else {
             throw CLIError(.notFound, "the keys \(quoted(profile)) have no value")
         }
         let keys = try AWSKeySet(parsing: value, called: "the stored value")
@@ -88,6 +87,7 @@ struct AWSKeys {
     }
 
     func remove() throws(CLIError) {
-        try logins.delete(try item())
+        // Whatever stayed would be the keys from now on.
+        try logins.retrying { () throws(CLIError) in try logins.delete(try items()) }
     }
 }

@@ -107,36 +107,46 @@ struct DockerCredentials {
         attributes[.account] = .text(username)
         // The exact text: docker compares what the list shows with its configuration.
         let own: ItemAttributes = [.label: Self.label, .comment: .text(url)]
+        var damage: KeychainFailure?
         try logins.retrying { () throws(CLIError) in
-            guard let existing = try logins.existing(.internetPassword, attributes) else {
-                // Fails if another program has added a password of that name.
-                return try logins.add(
-                    .internetPassword, attributes.overwritten(by: own), secret)
-            }
+            let existing = try logins.existing(.internetPassword, attributes)
             // The label is not part of an item's name.
-            guard existing.attributes[.label] == Self.label else {
+            guard existing == nil || existing?.attributes[.label] == Self.label else {
                 throw CLIError(
                     .failure, "another program keeps a password for this registry and account",
                     hint: "'valet list' shows it; remove it, or use another --group")
             }
-            return try logins.change(existing, own, value: secret)
+            // A registry has one account.
+            let others = try found(at: url, noting: &damage).filter { item in
+                item.text(.account)?.hasSameBytes(as: username) != true
+            }
+            return try logins.store(
+                existing.map { $0.with(own) }
+                    ?? logins.newItem(.internetPassword, attributes.overwritten(by: own)),
+                secret, over: existing, deleting: others)
         }
-        // A registry has one account. The new one is stored by now: no crash can lose both.
-        for item in try items(at: url) + logins.readableStrays(Self.attributes(of: url))
-        where item.text(.account)?.hasSameBytes(as: username) != true {
-            try logins.delete(item)
-        }
+        // Fails if `get` would meet a damaged item of the registry.
+        if damage != nil { _ = try items(at: url) }
     }
 
     private func erase() throws(CLIError) {
         let url = try serverURL()
         var damage: KeychainFailure?
-        let found = try logins.found(.internetPassword, Self.attributes(of: url))
-            .readable(noting: &damage)
-        let strays = try logins.readableStrays(Self.attributes(of: url))
-        for item in found + strays { try logins.delete(item) }
+        try logins.retrying { () throws(CLIError) in
+            try logins.delete(try found(at: url, noting: &damage))
+        }
         // A damaged item may be one of the registry's.
         if let damage { throw CLIError(damage) }
+    }
+
+    /// All readable items of a registry.
+    private func found(
+        at url: String, noting damage: inout KeychainFailure?
+    ) throws(CLIError) -> [StoredItem] {
+        damage = nil
+        let attributes = try Self.attributes(of: url)
+        return try logins.found(.internetPassword, attributes).readable(noting: &damage)
+            + logins.readableStrays(attributes)
     }
 
     private func list() throws(CLIError) {

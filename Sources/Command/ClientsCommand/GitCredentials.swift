@@ -117,23 +117,31 @@ struct GitCredentials {
         // git sends a secret of another kind than its authtype has: no stored secret was refused.
         guard request.secret != nil || !request.namesSecret else { return }
         var damage: KeychainFailure?
-        let found = try logins.found(.internetPassword, Self.attributes(of: request))
-            .readable(noting: &damage)
-        for item in found + (try logins.readableStrays(Self.attributes(of: request))) {
-            // git names the password that was refused: another one may have been stored since.
-            if request.secret != nil || request.authtype != nil {
-                guard let value = try logins.value(of: item),
-                    let stored = GitSecret(parsing: value), stored.authtype == request.authtype,
-                    request.secret?.secret.isEqual(to: stored.secret) != false
-                else { continue }
-                // Another program may have stored the right password by now.
-                try logins.deleteUnchanged(item)
-            } else {
-                try logins.delete(item)
+        try logins.retrying { () throws(CLIError) in
+            damage = nil
+            let attributes = Self.attributes(of: request)
+            let found = try logins.found(.internetPassword, attributes).readable(noting: &damage)
+            var refused: [StoredItem] = []
+            for item in found + (try logins.readableStrays(attributes))
+            where try isRefused(item, request) {
+                refused.append(item)
             }
+            return try logins.delete(refused)
         }
         // A damaged password may be one that git wants to be gone.
         if let damage { throw CLIError(damage) }
+    }
+
+    /// Whether git wants an item to be gone. If git names the password that was refused, others
+    /// stay: another program may have stored the right one by now.
+    private func isRefused(
+        _ item: StoredItem, _ request: GitRequest
+    ) throws(CLIError) -> Bool {
+        guard request.secret != nil || request.authtype != nil else { return true }
+        guard let value = try logins.value(of: item), let stored = GitSecret(parsing: value),
+            stored.authtype == request.authtype
+        else { return false }
+        return request.secret?.secret.isEqual(to: stored.secret) != false
     }
 
     /// The items that a request means. Without a path, those without one come first.

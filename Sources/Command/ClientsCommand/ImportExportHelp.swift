@@ -70,11 +70,12 @@ enum ImportHelp {
         options: [from, dryRun, replace, skipExisting, skipUnreadable, forDesktop]
             + ItemOptions.all,
         schema: [
-            ("added", "how many items were new"), ("replaced", "how many got another value"),
+            ("added", "how many items were new; 0 if conflicts kept all from being stored"),
+            ("replaced", "how many got another value; 0 likewise"),
             ("kept", "how many were left out because the keychain's item was kept"),
             ("same", "how many were there already"),
             ("conflicts", "how many were there with another value"),
-            ("dryRun", "true if nothing was changed"),
+            ("dryRun", "true with --dry-run: the numbers say what would be done"),
             ("items", "an array of objects: action, source, kind, owner, name"),
             ("skipped", "an array of objects: source, reason"),
         ],
@@ -136,11 +137,12 @@ enum ExportHelp {
         options: [format, to] + ofService + ItemOptions.all.filter { $0 != ItemOptions.json }
             + [KeyOptions.yes],
         schema: [
-            ("added", "how many items were new"), ("replaced", "how many got another value"),
+            ("added", "how many items were new; 0 if conflicts kept all from being stored"),
+            ("replaced", "how many got another value; 0 likewise"),
             ("kept", "how many have another value that was kept"),
             ("same", "how many were there already"),
             ("conflicts", "how many were there with another value"),
-            ("dryRun", "true if nothing was changed"),
+            ("dryRun", "true with --dry-run: the numbers say what would be done"),
         ],
         exitCodes: [
             (.alreadyThere, "with --to: items exist with another value, and nothing was changed"),

@@ -77,15 +77,11 @@ struct KeyringExport: ~Copyable {
         }
         let conflictCount = steps.count { $0.action == .conflict }
         let isDryRun = values.has(ExportHelp.dryRun)
-        if conflictCount == 0, !isDryRun {
-            let line = ProgressLine("storing", on: context.console)
-            defer { line.end() }
-            for (index, step) in steps.enumerated() {
-                line.show(index, of: steps.count)
-                try store(step)
-            }
+        let isDone = !isDryRun && conflictCount == 0
+        if isDone { try store(steps) }
+        try context.console.report(ofEffect: isDone) { () throws(CLIError) in
+            try show(steps, isDone: isDone)
         }
-        try show(steps, isDryRun: isDryRun)
         if conflictCount > 0, !isDryRun {
             throw CLIError(
                 .alreadyThere,
@@ -158,7 +154,7 @@ struct KeyringExport: ~Copyable {
         guard step.item.valueByteCount == nil else {
             throw CLIError(
                 .notFound, "\(quoted(step.label)) was removed during the export",
-                hint: "export again to store the others")
+                hint: "export again")
         }
         return SecretValue(SecretBytes(byteCount: 0))
     }
@@ -168,8 +164,21 @@ struct KeyringExport: ~Copyable {
         return secret.value.isEqual(to: try value(of: step))
     }
 
+    private func store(_ steps: [Step]) throws(CLIError) {
+        let chosen = steps.filter { $0.action == .add || $0.action == .replace }
+        let line = ProgressLine("storing", on: context.console)
+        defer { line.end() }
+        for (index, step) in chosen.enumerated() {
+            line.show(index, of: chosen.count)
+            do {
+                try store(step)
+            } catch {
+                throw error.after(storing: index, of: chosen.count, again: "export")
+            }
+        }
+    }
+
     private func store(_ step: Step) throws(CLIError) {
-        guard step.action == .add || step.action == .replace else { return }
         let value = try value(of: step)
         let type = step.item.text(.generic) ?? DesktopItem.usualContentType
         var path = step.path
@@ -197,8 +206,7 @@ struct KeyringExport: ~Copyable {
         }
         guard let path, try isStored(step, at: path) else {
             throw CLIError(
-                .failure, "the service has not stored \(quoted(step.label))",
-                hint: "export again to store the others")
+                .failure, "the service has not stored \(quoted(step.label))")
         }
     }
 
@@ -221,12 +229,16 @@ struct KeyringExport: ~Copyable {
         }
     }
 
-    private func show(_ steps: [Step], isDryRun: Bool) throws(CLIError) {
+    /// - Parameter isDone: Whether the items are stored. Otherwise shows what would become of them.
+    private func show(_ steps: [Step], isDone: Bool) throws(CLIError) {
+        let isDryRun = values.has(ExportHelp.dryRun)
         func count(_ action: ImportVerb.Action) -> Int { steps.count { $0.action == action } }
         if values.has(ItemOptions.json) {
+            let isChange = isDone || isDryRun
             return try context.console.write(
                 JSON.object([
-                    "added": .number(count(.add)), "replaced": .number(count(.replace)),
+                    "added": .number(isChange ? count(.add) : 0),
+                    "replaced": .number(isChange ? count(.replace) : 0),
                     "kept": .number(count(.keep)), "same": .number(count(.same)),
                     "conflicts": .number(count(.conflict)), "dryRun": .flag(isDryRun),
                 ]))
@@ -238,7 +250,7 @@ struct KeyringExport: ~Copyable {
         try context.console.write(text)
         let list = ImportVerb.countNames.filter { count($0.action) > 0 }
             .map { "\(count($0.action)) \($0.name)" }.joined(separator: ", ")
-        let verb = isDryRun ? "would export" : "export"
+        let verb = isDone ? "export" : "would export"
         context.console.note("valet: \(verb): \(list.isEmpty ? "nothing found" : list)")
     }
 }

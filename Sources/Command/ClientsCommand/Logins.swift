@@ -81,28 +81,22 @@ struct Logins {
     /// Internet passwords that ``found(_:_:)`` does not find, because other programs stored their
     /// server in another form: with capitals, or with the port that the protocol has anyway.
     func strays(_ attributes: ItemAttributes) throws(CLIError) -> FoundItems<StoredItem> {
-        let known: FoundItems<StoredItem>
-        if let found = cache.strays {
-            known = found
-        } else {
-            do {
-                known = try found(.internetPassword, [:]).filter { item in
-                    let canonical = item.attributes.canonical
-                    return ![.server, .port, .protocol].allSatisfy { attribute in
-                        canonical[attribute].map { item.attributes.has(attribute, $0) } ?? true
-                    }
-                }
-            } catch {
-                // Items found by their whole primary key may be readable: goes on without strays.
-                guard error.code == .locked else { throw error }
-                known = FoundItems()
-            }
-            cache.strays = known
-        }
-        return known.filter { item in
+        try allStrays().filter { item in
             let canonical = item.attributes.canonical
             return attributes.allSatisfy { canonical.has($0.key, $0.value) }
         }
+    }
+
+    private func allStrays() throws(CLIError) -> FoundItems<StoredItem> {
+        if let known = cache.strays { return known }
+        let found = try found(.internetPassword, [:]).filter { item in
+            let canonical = item.attributes.canonical
+            return ![.server, .port, .protocol].allSatisfy { attribute in
+                canonical[attribute].map { item.attributes.has(attribute, $0) } ?? true
+            }
+        }
+        cache.strays = found
+        return found
     }
 
     /// The ``strays(_:)`` that can be read, the newest first, for changes. A damaged one gives no
@@ -114,7 +108,7 @@ struct Logins {
 
     /// The value of an item; nil if it has none, or was deleted.
     func value(of item: StoredItem) throws(CLIError) -> SecretValue? {
-        try call(unless: .itemNotFound, session.value(of: ItemQuery(item.reference))) ?? nil
+        try call(unless: [.itemNotFound], session.value(of: ItemQuery(item.reference))) ?? nil
     }
 
     /// Those of `services` that have an item of this name, readable or not.
@@ -139,7 +133,7 @@ struct Logins {
                 itemClass, attributes: stored.primaryKey, accessGroup: group,
                 isSynchronizable: stored.isSynchronizable,
                 protectionClass: stored.protectionClass)
-            return try call(unless: .duplicateItem, session.set(item, value: value)) != nil
+            return try call(unless: [.duplicateItem], session.set(item, value: value)) != nil
         }
     }
 
@@ -147,10 +141,15 @@ struct Logins {
     func add(
         _ itemClass: ItemClass, _ attributes: ItemAttributes, _ value: SecretValue
     ) throws(CLIError) -> Bool {
-        let item = NewItem(
+        let item = newItem(itemClass, attributes)
+        return try call(unless: [.duplicateItem], session.add(item, value: value)) != nil
+    }
+
+    /// An item as the options of the call choose it.
+    func newItem(_ itemClass: ItemClass, _ attributes: ItemAttributes) -> NewItem {
+        NewItem(
             itemClass, attributes: attributes, accessGroup: group, isSynchronizable: isCloud,
             protectionClass: accessibility)
-        return try call(unless: .duplicateItem, session.add(item, value: value)) != nil
     }
 
     /// Tries a change again if another program was faster. `body` returns false then.
@@ -172,8 +171,11 @@ struct Logins {
         var damage: KeychainFailure?
         let own = try alike(itemClass, attributes, isCloud: isCloud).readable(noting: &damage)
         guard own.isEmpty, !isCloud else { return own.first }
-        let shared = try alike(itemClass, attributes, isCloud: true)
-        return try requesting(shared.items).first
+        let shared = try exact(itemClass, attributes, isCloud: true)
+        guard shared.isEmpty else { return try requesting(shared.items).first }
+        // A damaged stray hides no exact name, which readers find first.
+        return try strays(like: attributes, of: itemClass, isCloud: true)
+            .readable(noting: &damage).first
     }
 
     /// The item with this whole primary key, in the group that new items go to. If there is none,
@@ -183,21 +185,37 @@ struct Logins {
     func alike(
         _ itemClass: ItemClass, _ attributes: ItemAttributes, isCloud: Bool
     ) throws(CLIError) -> FoundItems<StoredItem> {
-        let group = try call(session.caller.group(writing: self.group, during: "store an item"))
+        let exact = try exact(itemClass, attributes, isCloud: isCloud)
+        guard exact.isEmpty else { return exact }
+        return try strays(like: attributes, of: itemClass, isCloud: isCloud)
+    }
+
+    private func exact(
+        _ itemClass: ItemClass, _ attributes: ItemAttributes, isCloud: Bool
+    ) throws(CLIError) -> FoundItems<StoredItem> {
+        let group = try groupToWrite()
         var query = ItemQuery(
             itemClass, attributes: attributes, accessGroup: group,
             synchronizable: isCloud ? .synchronizedOnly : .localOnly)
         for attribute in itemClass.primaryKeyAttributes where attributes[attribute] == nil {
             query.attributes[attribute] = attribute.defaultValue
         }
-        let exact = try found(query)
-        guard exact.isEmpty, itemClass == .internetPassword else { return exact }
-        let canonical = attributes.canonical
-        return FoundItems(
-            try readableStrays(canonical.filter { $0.key == .server }).filter {
-                $0.accessGroup == group && $0.isSynchronizable == isCloud
-                    && $0.attributes.canonical.hasPrimaryKey(of: canonical, itemClass)
-            })
+        return try found(query)
+    }
+
+    private func strays(
+        like attributes: ItemAttributes, of itemClass: ItemClass, isCloud: Bool
+    ) throws(CLIError) -> FoundItems<StoredItem> {
+        guard itemClass == .internetPassword else { return FoundItems() }
+        let (group, canonical) = (try groupToWrite(), attributes.canonical)
+        return try strays(canonical.filter { $0.key == .server }).filter {
+            $0.accessGroup == group && $0.isSynchronizable == isCloud
+                && $0.attributes.canonical.hasPrimaryKey(of: canonical, itemClass)
+        }
+    }
+
+    private func groupToWrite() throws(CLIError) -> AccessGroup {
+        try call(session.caller.group(writing: group, during: "store an item"))
     }
 
     /// Whether an item has this value, so that it need not be written. Never asks the user: an item
@@ -213,19 +231,26 @@ struct Logins {
         }
     }
 
-    /// Sets the attributes and the value of a found item.
+    /// Adds an item, or gives `existing` the attributes and the value, and deletes `others`: all in
+    /// one step, or nothing.
     ///
-    /// - Returns: false if it was deleted, or has other attributes now.
-    func change(
-        _ item: StoredItem, _ attributes: ItemAttributes, value: SecretValue
+    /// - Returns: false if another program has changed one of them, or has added the item.
+    func store(
+        _ item: NewItem, _ value: SecretValue, over existing: StoredItem?,
+        deleting others: [StoredItem]
     ) throws(CLIError) -> Bool {
-        let isUnchanged = attributes.allSatisfy { item.attributes.has($0.key, $0.value) }
-        if isUnchanged, try has(item, value) { return true }
-        var query = ItemQuery(item.reference)
-        query.attributes = item.primaryKey
-        query.attributes[.label] = item.attributes[.label]
-        let changes = ItemChanges(attributes: attributes)
-        return try call(unless: .itemNotFound, session.update(query, changes, value: value)) != nil
+        var transfer = ItemTransfer(deletions: others.map(\.version))
+        if let existing {
+            let isUnchanged = item.attributes.allSatisfy {
+                existing.attributes.has($0.key, $0.value)
+            }
+            if isUnchanged, others.isEmpty, try has(existing, value) { return true }
+            transfer.changes = [.init(existing.version, to: item, settingValue: value)]
+        } else {
+            transfer.additions = [Addition(item, value: value)]
+        }
+        let raced: [KeychainFailure.Code] = [.duplicateItem, .itemNotFound]
+        return try call(unless: raced, session.perform(transfer)) != nil
     }
 
     /// Fails before the user types a value that could not be stored now.
@@ -241,15 +266,13 @@ struct Logins {
         }
     }
 
-    /// Deletes an item. It is no error if the item was deleted already.
-    func delete(_ item: StoredItem) throws(CLIError) {
-        _ = try call(unless: .itemNotFound, session.delete(ItemQuery(item.reference)))
-    }
-
-    /// Deletes an item, unless it was changed since it was found.
-    func deleteUnchanged(_ item: StoredItem) throws(CLIError) {
-        let transfer = ItemTransfer(deletions: [item.version])
-        _ = try call(unless: .itemNotFound, session.perform(transfer))
+    /// Deletes items: all or none.
+    ///
+    /// - Returns: false if another program has changed one of them since it was found.
+    func delete(_ items: [StoredItem]) throws(CLIError) -> Bool {
+        guard !items.isEmpty else { return true }
+        let transfer = ItemTransfer(deletions: items.map(\.version))
+        return try call(unless: [.itemNotFound], session.perform(transfer)) != nil
     }
 
     /// Adds items: all or none.
@@ -295,15 +318,16 @@ struct Logins {
         }
     }
 
-    /// Makes a request; returns nil if it fails with that code.
+    /// Makes a request; returns nil if it fails with one of those codes.
     private func call<R>(
-        unless code: KeychainFailure.Code, _ request: @autoclosure () throws(KeychainFailure) -> R
+        unless codes: [KeychainFailure.Code],
+        _ request: @autoclosure () throws(KeychainFailure) -> R
     ) throws(CLIError) -> R? {
         func result() throws(KeychainFailure) -> R? {
             do {
                 return try request()
             } catch {
-                guard error.code == code else { throw error }
+                guard codes.contains(error.code) else { throw error }
                 return nil
             }
         }
@@ -321,6 +345,13 @@ extension StoredItem {
     /// The attributes that together identify the item.
     fileprivate var primaryKey: ItemAttributes {
         attributes.filter { itemClass.primaryKeyAttributes.contains($0.key) }
+    }
+
+    /// The item where it is, with these attributes; the others stay.
+    func with(_ attributes: ItemAttributes) -> NewItem {
+        NewItem(
+            itemClass, attributes: attributes, accessGroup: accessGroup,
+            isSynchronizable: isSynchronizable, protectionClass: protectionClass)
     }
 
     /// An attribute as text; nil if it is missing or no text.

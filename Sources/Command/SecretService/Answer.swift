@@ -55,10 +55,11 @@ enum Plan {
     typealias Body = @Sendable (Holdings) throws(KeychainFailure) -> Answer
 
     case now(Answer)
-    /// On another thread, because the keychain may keep it waiting.
-    case asking(Body)
+    /// On another thread, because the keychain may keep it waiting. Its answer goes out whatever
+    /// happens to the policy in between: the change is made by then.
+    case changing(Body)
     /// At once, if that takes microseconds: changing the thread takes as long. Otherwise on another
-    /// thread.
+    /// thread. Its answer is withheld if the policy closes what it tells.
     case reading(Body)
 
     static func refuse(_ error: ServiceError, _ text: String) -> Plan {

@@ -91,7 +91,7 @@ extension SecretService {
     }
 
     private func setAlias(_ alias: String, _ path: String) -> Plan {
-        .asking { (holdings) throws(KeychainFailure) in
+        .changing { (holdings) throws(KeychainFailure) in
             // The change redirects what other programs store by the alias.
             if let old = try holdings.list.target(ofAlias: alias) {
                 try holdings.checkChange(of: old)
@@ -154,7 +154,7 @@ extension SecretService {
     private func createCollection(_ call: borrowing BusMessage) -> Plan? {
         guard let properties = call.newProperties(), let alias = call.text() else { return nil }
         let label = properties.texts[Interface.collection.rawValue + ".Label"] ?? ""
-        return .asking { (holdings) throws(KeychainFailure) in
+        return .changing { (holdings) throws(KeychainFailure) in
             let path = ObjectPath.collection(
                 try holdings.makeCollection(label: label, alias: alias)
             ).text
@@ -191,7 +191,7 @@ extension SecretService {
             default: false
             }
         }
-        return .asking { (holdings) throws(KeychainFailure) in
+        return .changing { (holdings) throws(KeychainFailure) in
             var allowed: [String] = []
             for path in kept where try holdings.access(to: ObjectPath(path)) != .deny {
                 allowed.append(path)
@@ -295,7 +295,7 @@ extension SecretService {
     }
 
     private func planIntrospection(_ object: ObjectPath) -> Plan {
-        return .asking { (holdings) throws(KeychainFailure) in
+        return .reading { (holdings) throws(KeychainFailure) in
             let children: [String] =
                 switch object {
                 case .service:

@@ -48,25 +48,16 @@ struct CollectionList: Sendable {
         return query
     }
 
+    /// Stores an item, or gives the one of that name the label.
     private func put(
-        _ service: String, _ account: String, _ attributes: ItemAttributes
+        _ service: String, _ account: String, label: String
     ) throws(KeychainFailure) {
-        guard attributes[.label]?.text.map(DesktopItem.isLabel) ?? true,
-            DesktopItem.isLabel(account)
-        else {
-            throw KeychainFailure(
-                .invalidRequest, during: "store a collection", message: DesktopItem.limits)
-        }
-        let known = query(service, account)
+        guard DesktopItem.isLabel(label), DesktopItem.isLabel(account) else { throw Self.tooLong }
         let isThere = try existing { () throws(KeychainFailure) in
-            try session.update(known, ItemChanges(attributes: attributes))
+            try session.update(
+                query(service, account), ItemChanges(attributes: [.label: .text(label)]))
         }
-        guard isThere == nil else { return }
-        var item = NewItem(
-            .genericPassword, attributes: known.attributes, accessGroup: DesktopItem.group,
-            protectionClass: .afterFirstUnlock)
-        item.attributes = item.attributes.overwritten(by: attributes)
-        try session.add(item, value: nil)
+        if isThere == nil { try session.add(item(service, account, label), value: nil) }
     }
 
     /// All collections of the keychain, the one that is always there first.
@@ -118,13 +109,37 @@ struct CollectionList: Sendable {
     }
 
     /// Makes a collection with a new name. Unless `alias` is empty, it then names this collection
-    /// and no other.
+    /// and no other. Both in one step, or nothing.
     func create(
         _ name: String, label: String, alias: String
     ) throws(KeychainFailure) {
-        try put(Self.collections, name, [.label: .text(label)])
-        if !alias.isEmpty { try setAlias(alias, to: name) }
+        guard !alias.isEmpty else { return try put(Self.collections, name, label: label) }
+        guard DesktopItem.isLabel(label), DesktopItem.isLabel(name), DesktopItem.isLabel(alias)
+        else { throw Self.tooLong }
+        var transfer = ItemTransfer(
+            additions: [Addition(item(Self.collections, name, label), value: nil)])
+        let named = item(Self.aliases, alias, name)
+        let known = try existing { () throws(KeychainFailure) in
+            try session.attributes(of: query(Self.aliases, alias)).items
+        }
+        if let version = known?.first?.version {
+            transfer.changes = [.init(version, to: named, value: nil)]
+        } else {
+            transfer.additions.append(Addition(named, value: nil))
+        }
+        try session.perform(transfer)
     }
+
+    private func item(_ service: String, _ account: String, _ label: String) -> NewItem {
+        var attributes = query(service, account).attributes
+        attributes[.label] = .text(label)
+        return NewItem(
+            .genericPassword, attributes: attributes, accessGroup: DesktopItem.group,
+            protectionClass: .afterFirstUnlock)
+    }
+
+    private static let tooLong = KeychainFailure(
+        .invalidRequest, during: "store a collection", message: DesktopItem.limits)
 
     /// A text as an element of an object path: all but ASCII letters and digits become underscores.
     static func plain(_ text: String) -> String {
@@ -132,18 +147,16 @@ struct CollectionList: Sendable {
     }
 
     func setLabel(_ label: String, of name: String) throws(KeychainFailure) {
-        try put(Self.collections, name, [.label: .text(label)])
+        try put(Self.collections, name, label: label)
     }
 
-    /// Deletes a collection with its items and aliases. Of the one that is always there only the
-    /// items and the label go.
+    /// Deletes a collection with its items and aliases, in one step. Of the one that is always
+    /// there only the items and the label go.
     func delete(_ name: String) throws(KeychainFailure) {
-        try KeychainItems(session, collection: name).deleteAll()
         var aliases = query(Self.aliases)
         aliases.attributes[.label] = .text(name)
-        for query in [aliases, query(Self.collections, name)] {
-            _ = try existing { () throws(KeychainFailure) in try session.delete(query) }
-        }
+        let items = KeychainItems(session, collection: name).query
+        try session.delete(allOf: [items, aliases, query(Self.collections, name)])
     }
 
     /// The collection that an alias names; nil for none.
@@ -157,7 +170,7 @@ struct CollectionList: Sendable {
     }
 
     func setAlias(_ alias: String, to name: String?) throws(KeychainFailure) {
-        if let name { return try put(Self.aliases, alias, [.label: .text(name)]) }
+        if let name { return try put(Self.aliases, alias, label: name) }
         _ = try existing { () throws(KeychainFailure) in
             try session.delete(query(Self.aliases, alias))
         }

@@ -21,7 +21,7 @@ extension SecretService {
                 return .results { $0.write(paths, as: "o") }
             }
         default:
-            return .asking { (holdings) throws(KeychainFailure) in
+            return .changing { (holdings) throws(KeychainFailure) in
                 guard let name = try holdings.collection(object),
                     name != CollectionList.session
                 else { throw Holdings.noSuchObject }
@@ -49,7 +49,7 @@ extension SecretService {
             label: properties.texts[Interface.item.rawValue + ".Label"] ?? "",
             attributes: properties.attributes, contentType: travelling.contentType)
         let inbox = inbox
-        return .asking { (holdings) throws(KeychainFailure) in
+        return .changing { (holdings) throws(KeychainFailure) in
             guard let name = try holdings.collection(object) else { throw Holdings.noSuchObject }
             let stored = try holdings.items(existing: name)
                 .store(record, value, replacing: isReplacing)
@@ -88,7 +88,7 @@ extension SecretService {
             return change(item, SecretChange(secret: (value, travelling.contentType)))
         default:
             let inbox = inbox
-            return .asking { (holdings) throws(KeychainFailure) in
+            return .changing { (holdings) throws(KeychainFailure) in
                 let items = holdings.items(of: item.collection)
                 if try items.isLocked() {
                     throw KeychainFailure(.locked, during: "delete an item")
@@ -104,7 +104,7 @@ extension SecretService {
 
     func change(_ item: ItemPath, _ change: SecretChange) -> Plan {
         let inbox = inbox
-        return .asking { (holdings) throws(KeychainFailure) in
+        return .changing { (holdings) throws(KeychainFailure) in
             guard try holdings.items(of: item.collection).change(item.id, change) else {
                 throw Holdings.noSuchObject
             }

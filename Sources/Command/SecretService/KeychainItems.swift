@@ -29,7 +29,7 @@ struct KeychainItems: SecretItems {
         }
     }
 
-    private var query: ItemQuery {
+    var query: ItemQuery {
         ItemQuery(
             .genericPassword, attributes: [.service: .text(service)], accessGroup: DesktopItem.group
         )
@@ -152,10 +152,6 @@ struct KeychainItems: SecretItems {
     func delete(_ id: String) throws(KeychainFailure) -> Bool {
         guard let query = query(id) else { return false }
         return try existing { () throws(KeychainFailure) in try session.delete(query) } != nil
-    }
-
-    func deleteAll() throws(KeychainFailure) {
-        _ = try existing { () throws(KeychainFailure) in try session.delete(query) }
     }
 
     private static let tooMany = KeychainFailure(

@@ -99,7 +99,7 @@ extension SecretService {
         if clients[call.sender]?.access?.isRefusedByName(Portal.service) == true {
             return .refuse(.isLocked, "the policy closes it to this program")
         }
-        return .asking { (holdings) throws(KeychainFailure) in
+        return .changing { (holdings) throws(KeychainFailure) in
             var response = Portal.success
             do throws(KeychainFailure) {
                 guard access?.access(to: Portal.service) ?? .allow == .allow else {

@@ -86,7 +86,7 @@ extension SecretService {
         guard isRead, change.label != nil || change.attributes != nil else { return nil }
         if case .item(let item) = object { return self.change(item, change) }
         let label = change.label ?? ""
-        return .asking { (holdings) throws(KeychainFailure) in
+        return .changing { (holdings) throws(KeychainFailure) in
             guard let name = try holdings.collection(object), name != CollectionList.session,
                 try holdings.record(of: name) != nil
             else { throw Holdings.noSuchObject }

@@ -39,10 +39,13 @@ final class SecretService {
         let message: BusMessage
         /// What the program that called may do; nil without a policy.
         let access: ClientAccess?
+        /// Whether the call changes something.
+        let isChange: Bool
 
-        init(_ message: consuming BusMessage, _ access: ClientAccess?) {
+        init(_ message: consuming BusMessage, _ access: ClientAccess?, isChange: Bool) {
             self.message = message
             self.access = access
+            self.isChange = isChange
         }
     }
 
@@ -206,8 +209,8 @@ final class SecretService {
                         return true
                     }
                 }
-                ask(message, body, access)
-            case .asking(let body): ask(message, body, access)
+                ask(message, body, access, isChange: false)
+            case .changing(let body): ask(message, body, access, isChange: true)
             }
         case .signal:
             // Any connection can send any signal to any other.
@@ -228,29 +231,33 @@ final class SecretService {
 
     /// Has another thread carry out a call.
     private func ask(
-        _ message: consuming BusMessage, _ body: @escaping Plan.Body, _ access: ClientAccess?
+        _ message: consuming BusMessage, _ body: @escaping Plan.Body, _ access: ClientAccess?,
+        isChange: Bool
     ) {
         lastNumber += 1
         let (number, inbox, holdings) = (lastNumber, inbox, holdings.seen(by: access))
         let sender = message.sender
-        calls[number] = Call(message, access)
+        calls[number] = Call(message, access, isChange: isChange)
         guard isTakingCalls else {
             return inbox.add(
                 .answered(number, .refusal(.failed, "the service is ending: try again")))
         }
-        let isTaken = workers.run(for: sender) {
-            inbox.add(.answered(number, Answer.of(body, holdings)))
+        let refusal: Answer
+        switch workers.run(
+            for: sender, { inbox.add(.answered(number, Answer.of(body, holdings))) })
+        {
+        case .taken: return
+        case .tooManyJobs: refusal = .refusal(.limitsExceeded, "too many calls")
+        case .noThread: refusal = .refusal(.failed, "no thread could be started: try again")
         }
-        if !isTaken {
-            inbox.add(.answered(number, .refusal(.limitsExceeded, "too many calls")))
-        }
+        inbox.add(.answered(number, refusal))
     }
 
     private static let unknownProgram = Answer.refusal(
         .isLocked, "the program that asks is not known, and there is a policy")
 
-    /// Sends an answer if the program and the policy are as they were at the time of the call, and
-    /// no grant has been withdrawn since; otherwise sends a refusal.
+    /// Sends the answer of a read if the program and the policy are as they were at the time of the
+    /// call, and no grant has been withdrawn since; otherwise sends a refusal.
     private func send(
         _ answer: Answer, to call: borrowing BusMessage, _ access: ClientAccess?
     ) throws(SystemError) {
@@ -276,7 +283,11 @@ final class SecretService {
         switch event {
         case .answered(let number, let answer):
             guard let call = calls.removeValue(forKey: number) else { return }
-            try send(answer, to: call.message, call.access)
+            if call.isChange {
+                try send(answer, to: call.message)
+            } else {
+                try send(answer, to: call.message, call.access)
+            }
         case .sessionItem(let change, let item):
             try emit(change.rawValue, item: item)
         case .observed(let changes, let properties):

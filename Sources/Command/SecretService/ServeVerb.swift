@@ -226,16 +226,29 @@ private struct Installation {
     }
 
     func uninstall(_ console: any Console) throws(CLIError) -> ExitCode {
-        for file in [activation, unit, portal.activation, portal.description]
-        where try isOwn(file) {
-            let path = path(file)
+        var failure: CLIError?
+        for file in [activation, unit, portal.activation, portal.description] {
             do {
-                if try FilePath.remove(path) { console.note("valet: removed \(path)") }
+                try uninstall(file, console)
             } catch {
-                throw CLIError(.failure, "\(error)", hint: error.hint)
+                failure = failure ?? error
             }
         }
+        // The other files are removed nevertheless.
+        if let failure { throw failure }
         return .success
+    }
+
+    private func uninstall(_ file: File, _ console: any Console) throws(CLIError) {
+        let path = path(file)
+        guard try isOwn(file) else {
+            return console.note("valet: \(path) stays: it starts another service")
+        }
+        do {
+            if try FilePath.remove(path) { console.note("valet: removed \(path)") }
+        } catch {
+            throw CLIError(.failure, "\(error)", hint: error.hint)
+        }
     }
 
     private func path(_ file: File) -> String {
@@ -246,11 +259,15 @@ private struct Installation {
     /// another program's.
     ///
     /// - Returns: true also for no file.
+    /// - Throws: ``ExitCode/failure`` for a file that cannot be read.
     private func isOwn(_ file: File) throws(CLIError) -> Bool {
         let path = path(file)
         guard file == activation, GivenFile.exists(path) else { return true }
-        // A file that cannot be read counts as another program's.
-        guard let text = TextFile.contents(path) else { return false }
+        guard let text = TextFile.contents(path) else {
+            throw CLIError(
+                .failure, "\(path) cannot be read: it may start another service",
+                hint: "remove the file first")
+        }
         return text.split(separator: "\n").contains("SystemdService=\(Self.unitName)")
     }
 

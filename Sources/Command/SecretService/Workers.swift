@@ -33,8 +33,10 @@ final class Workers: Sendable {
     /// Whether a client has jobs that are not done.
     func isBusy(for client: String) -> Bool { state.withLock { $0.jobs[client] != nil } }
 
-    /// - Returns: false if there are too many jobs, or no thread can be started.
-    func run(for client: String, _ job: @escaping Job) -> Bool {
+    enum Answer { case taken, tooManyJobs, noThread }
+
+    /// - Returns: Whether the job will be carried out; if not, why.
+    func run(for client: String, _ job: @escaping Job) -> Answer {
         enum Need { case nothing, bell, thread, refusal }
         let need = state.withLock { state -> Need in
             guard state.jobCount < Self.maximalJobCount,
@@ -53,12 +55,12 @@ final class Workers: Sendable {
             return .thread
         }
         switch need {
-        case .nothing: return true
+        case .nothing: return .taken
         case .bell:
             bell.ring()
-            return true
-        case .thread: return startThread(for: client)
-        case .refusal: return false
+            return .taken
+        case .thread: return startThread(for: client) ? .taken : .noThread
+        case .refusal: return .tooManyJobs
         }
     }
 

@@ -28,10 +28,10 @@ extension SyncCall {
             try syncing(founder.keepSecrets(in: store, passcode))
             context.warnOfLockedPrograms(store)
             try syncing(keepingPassword(of: chosen, keychain.found(beginning)))
-            try syncing(reportFirstRound(chosen.remote))
+            reportFirstRound(chosen.remote)
         }
         console.note("valet: the circle is founded; this device is called \(quoted(ownName))")
-        try syncing(noteSharedItems(address))
+        noteSharedItems(address)
         console.hint(
             "'valet sync invite' lets another device join; 'valet sync run' keeps this "
                 + "one up to date")
@@ -50,10 +50,13 @@ extension SyncCall {
     }
 
     /// Sends the items that the keychain has. Whatever fails is sent later.
-    private func reportFirstRound(_ remote: any SyncStore) throws(KeychainFailure) {
-        let session = try session(in: remote)
-        let outcome = session.round(progress())
-        if let failure = outcome.failure { warn(of: failure, "nothing was sent yet") }
+    private func reportFirstRound(_ remote: any SyncStore) {
+        do throws(KeychainFailure) {
+            let outcome = try session(in: remote).round(progress())
+            if let failure = outcome.failure { throw failure }
+        } catch {
+            warn(of: error, "nothing was sent yet")
+        }
     }
 
     func warn(of failure: KeychainFailure, _ consequence: String) {
@@ -83,7 +86,7 @@ extension SyncCall {
                 })
             context.warnOfLockedPrograms(store)
             forgetMove(of: notes.circle.circle)
-            try syncing(reportFirstRound(remote))
+            reportFirstRound(remote)
         }
         console.note("valet: the new circle is founded")
         console.hint(
@@ -158,8 +161,10 @@ extension SyncCall {
             let member = NewMember(key, of: session.circle.circle).member
             guard session.hasRoom else { throw CLIError(ofSync: .circle(.circleIsFull)) }
             try syncing(session.admitRecoveryKey(member))
-            try update("name the recovery key") { (update) throws(KeychainFailure) in
-                try update.setName("recovery key", of: member.id)
+            console.afterEffect { () throws(CLIError) in
+                try update("name the recovery key") { (update) throws(KeychainFailure) in
+                    try update.setName("recovery key", of: member.id)
+                }
             }
             return session.circle.circle
         }
@@ -206,6 +211,7 @@ extension SyncCall {
         try console.requireConsent(
             to: "Join this circle with the recovery key? If that is too long ago, the store shows "
                 + "an old state.", isGiven: options.isAgreed)
+        let kept = try keptDevices(among: foreign)
         let passcode = try passcode()
         let newcomer = NewMember(of: circle)
         let recovery = NewMember(key, of: circle)
@@ -215,30 +221,57 @@ extension SyncCall {
         }
         let names = [newcomer.member.id: ownName, recovery.member.id: "recovery key"]
         let note = CircleNote(circle, newcomer.member.id, isFounder: false)
-        try withLock { () throws(CLIError) in
+        try whenAdmitted { () throws(CLIError) in
             try syncing(newcomer.keepSecrets(in: store, passcode))
-            context.warnOfLockedPrograms(store)
             let beginning = CircleBeginning(note, roster, address, names)
             try syncing(keepingPassword(of: chosen, keychain.join(beginning)))
-            let session = try syncing(session(in: remote))
-            try syncing(session.readRoster())
-            try syncing(session.readLogs(progress()))
-            try offerOwnItems(isJoined: true)
-            let newest = session.report.devices.values.map(\.lastSeen).max()
-            console.note(
-                newest.map { "valet: its newest message was written \(dateText($0))" }
-                    ?? "valet: the circle has no message that opens")
-            try removeOthers(others, session)
+            context.warnOfLockedPrograms(store)
+            console.note("valet: this device has joined the circle")
+            console.afterEffect { () throws(CLIError) in
+                let session = try readAll(in: remote)
+                try removeOthers(others.map(\.id).filter { !kept.contains($0) }, session)
+            }
         }
-        console.note("valet: this device has joined the circle")
     }
 
-    private func removeOthers(_ others: [Member], _ session: SyncSession) throws(CLIError) {
+    private func readAll(in remote: any SyncStore) throws(CLIError) -> SyncSession {
+        let session = try syncing(session(in: remote))
+        try syncing(session.readRoster())
+        try syncing(session.readLogs(progress()))
+        try offerOwnItems(isJoined: true)
+        let newest = session.report.devices.values.map(\.lastSeen).max()
+        console.note(
+            newest.map { "valet: its newest message was written \(dateText($0))" }
+                ?? "valet: the circle has no message that opens")
+        return session
+    }
+
+    /// Runs `body` with the lock of sync, once the circle has admitted this device. A failure says
+    /// that the circle has it as a member nevertheless.
+    func whenAdmitted(_ body: () throws(CLIError) -> Void) throws(CLIError) {
+        do {
+            try withLock(body)
+        } catch {
+            throw CLIError(
+                error.code, "the circle has admitted this device, but \(error.message)",
+                hint: "remove it on another device, 'valet sync devices remove', and join anew")
+        }
+    }
+
+    /// The devices that '--keep' names.
+    private func keptDevices(among roster: Roster) throws(CLIError) -> Set<DeviceID> {
+        let devices = roster.accepted.members.values.map(\.member)
+            .filter { $0.kind == .device }.map(\.id)
         var kept: Set<DeviceID> = []
         for word in (values[SyncHelp.keep] ?? "").split(separator: ",") {
-            kept.insert(try device(String(word), among: others.map(\.id), [:]))
+            kept.insert(try device(String(word), among: devices, [:]))
         }
-        let removed = others.map(\.id).filter { !kept.contains($0) }
+        return kept
+    }
+
+    private func removeOthers(
+        _ removed: [DeviceID], _ session: SyncSession
+    ) throws(CLIError) {
         guard !removed.isEmpty else { return }
         for id in removed { console.note("valet: device \(id.text)") }
         do {

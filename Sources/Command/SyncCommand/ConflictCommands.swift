@@ -13,22 +13,24 @@ extension SyncCall {
         let known = try known()
         var rows: [JSON] = []
         for version in try syncing(conflicts()) {
-            guard let content = version.content else { continue }
-            let name = ItemName(content)
+            // Both are of the same item.
+            let name = (version.content ?? version.shown).map(ItemName.init)
+            let isReadable = version.content != nil
             let author = author(of: version, known)
             if values.has(ItemOptions.json) {
                 rows.append(
                     .object([
-                        "value": .string(version.text), "name": .text(name.account),
-                        "owner": .string(name.owner.name),
-                        "kind": .string(name.owner.kind.rawValue), "group": .string(name.group),
-                        "device": .text(author),
+                        "value": .string(version.text), "name": .text(name?.account),
+                        "owner": .text(name?.owner.name), "kind": .text(name?.owner.kind.rawValue),
+                        "group": .text(name?.group), "device": .text(author),
                         "milliseconds": .number(version.milliseconds),
+                        "readable": .flag(isReadable),
                     ]))
             } else {
                 try console.write(
-                    "\(version.text)  \(name.line)  \(Escaping.printable(author ?? "-"))  "
-                        + "\(dateText(version.milliseconds))\n")
+                    "\(version.text)  \(name?.line ?? "-  -  -")  "
+                        + "\(Escaping.printable(author ?? "-"))  \(dateText(version.milliseconds))"
+                        + (isReadable ? "\n" : "  (cannot be read)\n"))
             }
         }
         if values.has(ItemOptions.json) { try console.write(.array(rows)) }

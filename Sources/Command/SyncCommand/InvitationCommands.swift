@@ -116,6 +116,7 @@ extension SyncCall {
         let passcode = try passcode()
         var joiner = InvitationJoiner(try invitation(), in: remote)
         let limit = BootLimit(after: Self.lifetime)
+        let beginning: CircleBeginning
         do {
             let offer = try awaitOffer(&joiner, limit)
             let newcomer = NewMember(of: offer.circle)
@@ -125,15 +126,17 @@ extension SyncCall {
             context.warnOfLockedPrograms(store)
             try syncing(joiner.answer(isSame: true))
             let roster = try awaitAdmission(newcomer.member.id, offer, joiner, remote, limit)
-            var names = try syncing(namesOfOthers(roster, offer, joiner))
-            joiner.end(isJoined: true)
+            var names = namesOfOthers(roster, offer, joiner)
             names[newcomer.member.id] = ownName
             let note = CircleNote(offer.circle, newcomer.member.id, isFounder: false)
-            try begin(CircleBeginning(note, roster, address, names), in: chosen)
+            beginning = CircleBeginning(note, roster, address, names)
         } catch {
             joiner.end(isJoined: false)
             throw error
         }
+        // From here on the circle has this device as a member.
+        joiner.end(isJoined: true)
+        try begin(beginning, in: chosen)
     }
 
     /// The invitation, as a person types it or a descriptor supplies it.
@@ -202,38 +205,64 @@ extension SyncCall {
         }
     }
 
-    /// What the sponsor calls the devices of the circle; empty if its program sends no names.
+    /// What the sponsor calls the devices of the circle; empty if its program sends no names, or
+    /// they cannot be read.
     private func namesOfOthers(
         _ roster: Roster, _ offer: InvitationOffer, _ joiner: borrowing InvitationJoiner
-    ) throws(KeychainFailure) -> [DeviceID: String] {
+    ) -> [DeviceID: String] {
         guard let sponsor = roster.accepted.members[offer.sponsor]?.member else { return [:] }
         for _ in 0..<Self.lookCount {
-            if let names = try joiner.names(of: sponsor) { return names }
+            do {
+                if let names = try joiner.names(of: sponsor) { return names }
+            } catch {
+                warn(of: error, "the names of the other devices could not be read")
+                return [:]
+            }
             _ = Deadline(after: .seconds(1)).sleep(atMost: BootLimit.interval)
         }
         return [:]
     }
 
     private func begin(_ beginning: CircleBeginning, in chosen: ChosenStore) throws(CLIError) {
-        try withLock { () throws(CLIError) in
+        try whenAdmitted { () throws(CLIError) in
             try syncing(keepingPassword(of: chosen, keychain.join(beginning)))
-            let session = try syncing(session(in: chosen.remote))
-            let outcome = session.round(progress())
-            if console.isErrorTerminal { console.show("\n") }
-            if let failure = outcome.failure { warn(of: failure, "not everything was read yet") }
-            let isJoined = outcome.failure == nil && outcome.state != .joining
-            try offerOwnItems(isJoined: isJoined)
-            if isJoined, try update("count items", { $0.replica?.unsent.count ?? 0 }) == 0 {
-                _ = session.round()
-            }
+            console.note("valet: this device has joined the circle")
+            console.afterEffect { () throws(CLIError) in try readFirstRound(chosen.remote) }
         }
-        console.note("valet: this device has joined the circle")
-        try syncing(noteSharedItems(beginning.address))
+        noteSharedItems(beginning.address)
         console.hint("'valet sync run' keeps it up to date; 'valet sync status' shows its progress")
     }
 
+    private func readFirstRound(_ remote: any SyncStore) throws(CLIError) {
+        let session = try syncing(session(in: remote))
+        let outcome = session.round(progress())
+        if console.isErrorTerminal { console.show("\n") }
+        if let failure = outcome.failure { warn(of: failure, "not everything was read yet") }
+        let isJoined = outcome.failure == nil && outcome.state != .joining
+        try offerOwnItems(isJoined: isJoined)
+        if isJoined, try update("count items", { $0.replica?.unsent.count ?? 0 }) == 0 {
+            _ = session.round()
+        }
+    }
+
     /// Says how many items the devices share, and how to share others.
-    func noteSharedItems(_ address: StoreAddress) throws(KeychainFailure) {
+    func noteSharedItems(_ address: StoreAddress) {
+        do {
+            let (shared, own) = try countItems(address)
+            let items = shared == 1 ? "1 item is shared" : "\(shared) items are shared"
+            let others = own == 1 ? "1 stays" : "\(own) stay"
+            console.note("valet: \(items) with the other devices; \(others) on this device alone")
+        } catch {
+            warn(of: error, "the shared items could not be counted")
+        }
+        console.hint(
+            "what is stored with '--cloud' is shared: 'valet set --cloud NAME' stores a secret so "
+                + "that all devices have it, and moves one that stays here")
+    }
+
+    private func countItems(
+        _ address: StoreAddress
+    ) throws(KeychainFailure) -> (shared: Int, own: Int) {
         let shared = try keychain.update("count items") { update in
             let replica = update.replica
             return (replica?.shownItems.count ?? 0) - (replica?.unsent.count ?? 0)
@@ -241,12 +270,7 @@ extension SyncCall {
         var own = max(0, (try store.keychain.status().itemCount ?? 0) - shared)
         // The password for the store is not one of the user's secrets.
         if address.user != nil, own > 0 { own -= 1 }
-        let items = shared == 1 ? "1 item is shared" : "\(shared) items are shared"
-        let others = own == 1 ? "1 stays" : "\(own) stay"
-        console.note("valet: \(items) with the other devices; \(others) on this device alone")
-        console.hint(
-            "what is stored with '--cloud' is shared: 'valet set --cloud NAME' stores a secret so "
-                + "that all devices have it, and moves one that stays here")
+        return (shared, own)
     }
 
     /// Sends items that the circle lacks if the user agrees: the circle may have deleted them.

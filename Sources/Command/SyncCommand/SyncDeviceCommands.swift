@@ -123,7 +123,7 @@ extension SyncCall {
                     "valet: warning: what it wrote last may reach other devices later: 'valet sync "
                         + "status' says what keeps this device from passing it on")
             }
-            try listExposedItems()
+            console.afterEffect { () throws(CLIError) in try listExposedItems() }
         }
     }
 

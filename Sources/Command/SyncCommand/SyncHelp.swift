@@ -303,12 +303,14 @@ enum SyncHelp {
         name: "from", valueName: "DEVICE", help: "drop all conflicts that this device wrote")
 
     private static let schema: [(member: String, help: String)] = [
-        ("value", "the id of the value"), ("name", "the account, or what else names the item"),
+        ("value", "the id of the value"),
+        ("name", "the account, or what else names the item, or null"),
         ("owner", "the valet's identifier, the service or server"),
         ("kind", ItemOwner.Kind.allCases.map(\.rawValue).joined(separator: ", ")),
         ("group", "the application, or the group that applications share"),
         ("device", "the device that wrote it, or null"),
         ("milliseconds", "when: since 1970"),
+        ("readable", "false if the keychain is locked, or the value is damaged"),
     ]
     private static let showDiscussion =
         "Writes the exact bytes, and a newline after them at a terminal, as 'valet get' does."
@@ -321,7 +323,10 @@ enum SyncHelp {
 
     static let conflictsList = CommandDeclaration(
         name: "sync conflicts list", abstract: "list values that are not shown",
-        discussion: ["Items that need the keychain unlocked are left out while it is locked."],
+        discussion: [
+            "A value that cannot be read, because the keychain is locked or the value is damaged, "
+                + "is listed with the name of its item if that is known."
+        ],
         options: [ItemOptions.json], schema: schema, exitCodes: [SyncOptions.noCircle],
         examples: [("valet sync conflicts list", "One line for each value.")])
 
@@ -335,7 +340,7 @@ enum SyncHelp {
         name: "sync conflicts take", abstract: "make such a value the item's value",
         discussion: [
             "Writes the value anew, on this device and then on all others. This settles the "
-                + "conflict of the item."
+                + "conflict of the item. Its value until now becomes a former one: 'valet history'."
         ],
         arguments: [value], exitCodes: [noValue, locked],
         examples: [("valet sync conflicts take 5f3a", "By the start of its id.")])

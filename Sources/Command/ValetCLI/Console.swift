@@ -60,6 +60,29 @@ extension Console {
         try write(json.encoded + "\n")
     }
 
+    /// Runs a step of a command that has taken effect: its report, or another look. A failure is a
+    /// warning: the command has succeeded.
+    ///
+    /// A command whose report is the only copy of a secret does not use this: it fails, and says
+    /// what has happened.
+    package func afterEffect(_ step: () throws(CLIError) -> Void) {
+        do {
+            try step()
+        } catch {
+            note("valet: warning: the command has taken effect, but \(error.message)")
+            if let hint = error.hint { self.hint(hint) }
+        }
+    }
+
+    /// Runs `step` as ``afterEffect(_:)`` does if the command has taken effect. Otherwise, as in a
+    /// dry run, the report is all that was asked for, and its failure is one of the command.
+    package func report(
+        ofEffect isEffective: Bool, _ step: () throws(CLIError) -> Void
+    ) throws(CLIError) {
+        guard isEffective else { return try step() }
+        afterEffect(step)
+    }
+
     package func report(_ error: CLIError) {
         note("valet: error: \(error.message)")
         if let hint = error.hint { self.hint(hint) }

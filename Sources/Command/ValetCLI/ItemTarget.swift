@@ -211,8 +211,9 @@ struct ItemTarget {
         let other = ItemTarget(
             scope: scope, key: key, form: .password(wanted), keychain: keychain)
         guard !isOnlyIfAbsent else {
-            // Fails for a damaged password, which an added one would set aside.
-            _ = try other.contains()
+            // Also fails for a damaged password, which an added one would set aside. One that a
+            // plain `set` would change may have attributes that the command line leaves out.
+            guard try !other.contains() else { throw alreadyThere }
             return try addPassword(value, query)
         }
         guard let existing = try other.detailsIfAny() else {

@@ -65,8 +65,11 @@ struct SecretMove {
             names.append(name)
         }
         try perform(transfer, replacing: transfer.deletions.count)
-        if !values.has(MoveOptions.dryRun) { source.noteFormerValues(leftAt: origins) }
-        try report(names, keepingSource: keepsSource)
+        let isDry = values.has(MoveOptions.dryRun)
+        if !isDry { source.noteFormerValues(leftAt: origins) }
+        try context.console.report(ofEffect: !isDry) { () throws(CLIError) in
+            try report(names, keepingSource: keepsSource)
+        }
         return .success
     }
 

@@ -48,11 +48,12 @@ extension ItemTarget {
             keychain.attempt(session.services(having: name, among: scope.services)))
     }
 
-    /// Whether devices share the secret; false for a password, and if there is no secret.
-    func isShared() -> Bool {
-        guard case .secret = form else { return false }
-        // The removal itself reports why the item was not found.
-        return (try? located())?.service.isSynchronizable ?? false
+    /// Whether devices share the item; false if there is none.
+    func isShared() throws(CLIError) -> Bool {
+        switch form {
+        case .secret: try located()?.service.isSynchronizable ?? false
+        case .password: try detailsIfAny()?.isSynchronizable ?? false
+        }
     }
 
     /// Runs `body` with the full name of the secret. Looks again if another program moves it.

@@ -27,6 +27,12 @@ struct SecretRemoval {
         let items = try chosen(keys, &former)
         let isDry = values.has(RemoveCommand.dryRun)
         if !isDry { try remove(items, former) }
+        try context.console.report(ofEffect: !isDry) { () throws(CLIError) in
+            try report(items, isDry: isDry)
+        }
+    }
+
+    private func report(_ items: [StoredItem], isDry: Bool) throws(CLIError) {
         guard !values.has(ItemOptions.json) else {
             var members = [JSON.Member(name: "removed", value: .number(items.count))]
             if isDry {

@@ -48,6 +48,9 @@ public struct KeychainFailure: Error, Hashable, Sendable {
     /// What would help, if known.
     public var hint: String? { hint(naming: \.swiftName) }
     package private(set) var advice: Advice?
+    /// Whether the call has changed something before it failed. Then nobody repeats it by itself,
+    /// as after an unlock: its result would leave that out.
+    package private(set) var hasTakenEffect = false
     /// The platform modules' name for the cause; set where a caller has to tell causes apart.
     var causeName: String?
 
@@ -78,6 +81,13 @@ public struct KeychainFailure: Error, Hashable, Sendable {
     package init(_ failure: KeychainFailure, adding addition: String) {
         self = failure
         message += "; " + addition
+    }
+
+    /// The same failure, of a call that has changed something. `effect` says what, and follows the
+    /// message.
+    package init(_ failure: KeychainFailure, after effect: String) {
+        self.init(failure, adding: effect)
+        hasTakenEffect = true
     }
 
     package init(_ failure: KeychainFailure, hint: String) {

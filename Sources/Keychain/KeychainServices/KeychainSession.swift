@@ -186,9 +186,9 @@ package struct KeychainSession: Sendable {
                     try policy.bind(addition.item, in: store), value: addition.value)
             }
             transfer.changes = try transfer.changes.map { (change) throws(KeychainFailure) in
-                ItemTransfer.Change(
-                    change.version, to: try policy.bind(change.item, in: store),
-                    value: change.value)
+                var change = change
+                change.item = try policy.bind(change.item, in: store)
+                return change
             }
             return try store.perform(transfer, for: caller)
         }
@@ -200,7 +200,7 @@ package struct KeychainSession: Sendable {
     /// - Throws: `damaged` if nothing but damaged items was found.
     package func accountTexts(
         of service: PasswordService, _ policy: AuthenticationPolicy? = nil
-    ) throws(KeychainFailure) -> [String] {
+    ) throws(KeychainFailure) -> FoundItems<String> {
         guard let policy else {
             let found = try asking(.copy(service.query, readsValues: false)) {
                 () throws(KeychainFailure) in
@@ -209,14 +209,14 @@ package struct KeychainSession: Sendable {
                 _ = try found.hasItem()
                 return found
             }
-            return found.itemsReportingDamage().compactMap(\.text)
+            return found.compactMap(\.text)
         }
         do {
-            let found = try copy(service.query, .attributes, policy).itemsReportingDamage()
-            return found.compactMap { $0.attributes[.account]?.text }
+            return try copy(service.query, .attributes, policy)
+                .compactMap { $0.attributes[.account]?.text }
         } catch {
             guard error.code == .itemNotFound else { throw error }
-            return []
+            return FoundItems()
         }
     }
 
@@ -252,8 +252,17 @@ package struct KeychainSession: Sendable {
         }
     }
 
+    /// Deletes every item that one of the queries finds: all or none. Finding none is no error.
+    package func delete(allOf queries: [ItemQuery]) throws(KeychainFailure) {
+        guard let first = queries.first else { return }
+        try asking(.delete(first)) { () throws(KeychainFailure) in
+            try store.delete(allOf: queries, for: caller)
+        }
+    }
+
     /// Runs `body`, a call for items, and keeps its failure as the thread's last one. Calls that
-    /// meet a locked keychain run again if `$VALET_PASSCODE_FD` unlocks it.
+    /// meet a locked keychain run again if `$VALET_PASSCODE_FD` unlocks it, unless they have
+    /// changed something before.
     @inline(__always)
     func asking<R>(
         _ call: @autoclosure () -> SessionCall, _ body: () throws(KeychainFailure) -> R
@@ -263,7 +272,8 @@ package struct KeychainSession: Sendable {
             do throws(KeychainFailure) {
                 return try body()
             } catch {
-                guard error.code == .locked, GivenPasscode.isThere else { throw error }
+                guard error.code == .locked, !error.hasTakenEffect, GivenPasscode.isThere
+                else { throw error }
                 return try GivenPasscode.current.value.repeating(body, after: error, in: store)
             }
         } catch {

@@ -32,7 +32,7 @@ struct LastError {
     let message: String
     let hint: String
 
-    /// Like `errno`, it is not reset by calls that succeed.
+    /// Like `errno`, it is not reset by calls that succeed, except `valet_keys`.
     static let ofThread = ThreadLocal<LastError>()
 
     init(_ failure: KeychainFailure) {

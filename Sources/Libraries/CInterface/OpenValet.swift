@@ -58,12 +58,17 @@ final class OpenValet: Sendable {
     }
 
     /// The keys, without those of items whose account is not text, and without the canary.
-    func keys(_ options: CallOptions) throws(KeychainFailure) -> KeyList {
+    ///
+    /// - Parameter damage: Set if damaged items are left out.
+    func keys(
+        _ options: CallOptions, noting damage: inout KeychainFailure?
+    ) throws(KeychainFailure) -> KeyList {
         let session = try options.session()
-        let keys = try options.explaining { () throws(KeychainFailure) in
+        let found = try options.explaining { () throws(KeychainFailure) in
             try session.accountTexts(of: items, identity.demand == nil ? nil : policy(options))
         }
-        return KeyList(keys.filter { !ServiceName.isCanary($0) })
+        return KeyList(
+            found.readable(noting: &damage).filter { !ServiceName.isCanary($0) })
     }
 
     func requirePrompt() throws(KeychainFailure) {

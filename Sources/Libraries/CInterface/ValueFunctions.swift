@@ -214,7 +214,9 @@ package func valet_keys(
     return call { () throws(KeychainFailure) in
         let place = try unsafe Argument.output(keys, "the place for the keys")
         let valet = try unsafe Handles.valets.object(valet)
-        let list = try valet.keys(try unsafe CallOptions(options))
+        var damage: KeychainFailure?
+        let list = try valet.keys(try unsafe CallOptions(options), noting: &damage)
+        LastError.ofThread.value = damage.map(LastError.init)
         unsafe place.pointee = Handles.keys.insert(list)
     }
 }

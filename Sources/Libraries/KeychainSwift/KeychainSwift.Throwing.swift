@@ -100,10 +100,11 @@ extension KeychainSwift {
         }
 
         /// Returns all keys as they are stored, with the prefix, each once and sorted; an empty
-        /// array if there are none. The cost grows with the number of items.
+        /// array if there are none. The cost grows with the number of items. If items are damaged,
+        /// returns the other keys, and `KeychainFailure.last` is `damaged`.
         ///
-        /// - Throws: ``KeychainFailure``: `locked`, `damaged`, `missingEntitlement`, and every
-        ///   failure of the keychain itself.
+        /// - Throws: ``KeychainFailure``: `locked`, `missingEntitlement`, and every failure of the
+        ///   keychain itself; `damaged` if all items are damaged.
         public func allKeys() throws(KeychainFailure) -> [String] {
             do {
                 return try Set(keychain.accounts(query(nil)).map { ExactName($0) }).map(\.text)

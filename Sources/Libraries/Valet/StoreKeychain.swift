@@ -57,7 +57,7 @@ struct StoreKeychain: KeychainBackend {
     func accounts(
         of service: PasswordService, _ authentication: Authentication?
     ) throws(KeychainFailure) -> [String] {
-        try session().accountTexts(of: service, authentication?.policy)
+        try session().accountTexts(of: service, authentication?.policy).itemsReportingDamage()
     }
 
     func copy(

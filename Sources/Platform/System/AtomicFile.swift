@@ -97,12 +97,18 @@ package struct AtomicFile: ~Copyable {
 
     /// Syncs the file and gives it its name.
     ///
-    /// - Throws: ``SystemError``: `alreadyExists` unless `replacing`; an error of ``append(_:)``;
-    ///   `diskFull`, `inputOutput`, `symbolicLink`, `notARegularFile`. No file is left behind,
-    ///   unless only syncing the folder failed: then the file is there, and complete.
-    package consuming func commit() throws(SystemError) {
+    /// - Returns: Why the folder could not be synced; nil if it was. The file is there, and
+    ///   complete, but a power cut may take its name away.
+    /// - Throws: ``SystemError``, and then no file is left behind: `alreadyExists` unless
+    ///   `replacing`; an error of ``append(_:)``; `diskFull`, `inputOutput`, `symbolicLink`,
+    ///   `notARegularFile`.
+    @discardableResult
+    package consuming func commit() throws(SystemError) -> SystemError? {
         if let failure { throw failure }
-        if let output { return try send(to: output) }
+        if let output {
+            try send(to: output)
+            return nil
+        }
         // Under a umask of 0777 the file has no permission bits so far.
         guard fchmod(file.number, permissions) == 0, fsync(file.number) == 0 else {
             throw fail(errno)
@@ -114,7 +120,7 @@ package struct AtomicFile: ~Copyable {
             try takeName()
         }
         // Some file systems cannot sync a folder.
-        guard fsync(folder.number) == 0 || errno == EINVAL else { throw fail(errno) }
+        return fsync(folder.number) == 0 || errno == EINVAL ? nil : fail(errno)
     }
 
     deinit {

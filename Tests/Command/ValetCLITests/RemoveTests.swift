@@ -120,6 +120,13 @@ import ValetKeychainStore
         #expect(bench.console.notes == ["valet: removed 1 secret from \(Bench.place)"])
     }
 
+    @Test func `valet remove says that a shared password goes from all devices`() {
+        bench.run("set", "u", "--service", "s", "--cloud", input: [1])
+        bench.console.isInputTerminal = true
+        bench.run("remove", "u", "--service", "s")
+        #expect(bench.console.questions.first?.hasSuffix(", on all your devices?") == true)
+    }
+
     @Test func `valet remove asks before it removes a damaged secret`() throws {
         try bench.damageItems()
         #expect(bench.run("remove", "a") == .usage)

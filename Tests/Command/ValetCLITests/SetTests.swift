@@ -123,6 +123,15 @@ import ValetKeychainStore
         #expect(bench.run("set", "k", input: input) == .usage)
     }
 
+    @Test func `valet set --if-absent keeps a password that valet set would change`() {
+        let password = ["set", "u", "--server", "h.example"]
+        #expect(bench.run(password + ["--port", "8443"], input: [1]) == .success)
+        #expect(bench.run(password + ["--if-absent"], input: [2]) == .alreadyThere)
+        #expect(bench.values == [[1]])
+        #expect(bench.run(password, input: [2]) == .success)
+        #expect(bench.values == [[2]])
+    }
+
     @Test func `valet set --if-absent adds a missing secret, and keeps an existing one`() {
         #expect(bench.run("set", "k", "--if-absent", input: [1]) == .success)
         #expect(bench.run("set", "k", "--if-absent", input: [2]) == .alreadyThere)

@@ -47,6 +47,29 @@ import ValetKeychainStore
         #expect(lines.last == "code 0")
     }
 
+    @Test func `A call that has changed something before a lock is not made again`() async {
+        await #expect(processExitsWith: .success) {
+            let bench = try Self.aloneBench()
+            bench.person = ScriptedAnswers([Bench.passcode])
+            let unlocking = try bench.context.keychain(for: Requester()).unlocking
+            let locked = KeychainFailure(.locked, during: "delete items")
+            var callCount = 0
+            #expect(throws: KeychainFailure.self) {
+                try unlocking.run { () throws(KeychainFailure) in
+                    callCount += 1
+                    throw KeychainFailure(locked, after: "1500 items were deleted before")
+                }
+            }
+            #expect(callCount == 1)
+            #expect(bench.person.prompts.isEmpty)
+            try unlocking.run { () throws(KeychainFailure) in
+                callCount += 1
+                if callCount == 2 { throw locked }
+            }
+            #expect(callCount == 3)
+        }
+    }
+
     @Test
     func `A verb unlocks a locked keychain where each process has its own keys, if it has to`()
         async

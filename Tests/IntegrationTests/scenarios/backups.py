@@ -219,6 +219,44 @@ def stopped(world):
     expect(names(world, file) == ["a", "b"], names(world, file))
 
 
+@scenario
+def named_but_not_synced(world):
+    """A backup that has its name is made, even if its folder cannot be synced."""
+    need("strace")
+    file = f"{world.folder}/keychain.backup"
+    world.fill("a", "b")
+    # The second fsync is that of the folder.
+    outcome = world.run(
+        "backup", "create", file, *FROM_INPUT, input=PASSPHRASE, prefix=(
+            "strace", "-f", "-o", "/dev/null", "-e", "trace=fsync", "-e",
+            "inject=fsync:error=EIO:when=2"))
+    expect(outcome.code == 0 and "may not survive a power cut" in outcome.err, outcome)
+    expect(names(world, file) == ["a", "b"], names(world, file))
+
+
+@scenario
+def streamed_once(world):
+    """A keychain whose files are replaced while its backup goes out gives one backup."""
+    world.fill("a", "b")
+    world.set("large", b"x" * (1 << 20))
+    made = world.start(
+        [support.COMMAND, "backup", "create", "-", *FROM_INPUT], stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    made.stdin.write(PASSPHRASE)
+    made.stdin.close()
+    made.stdin = None
+    first = os.read(made.stdout.fileno(), 1)
+    # The pipe is full now.
+    os.remove(world.path("keychain.db-shm"))
+    time.sleep(1.5)
+    out, err = made.communicate(timeout=60)
+    expect(made.returncode == 0, made.returncode, err)
+    path = f"{world.folder}/streamed"
+    with open(path, "wb") as file:
+        file.write(first + out)
+    expect(names(world, path) == ["a", "b", "large"], err)
+
+
 def wait_for_stop(parent):
     """Waits until a child of the process has stopped, and returns its number."""
     end = time.monotonic() + 60

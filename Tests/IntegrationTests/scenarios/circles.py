@@ -470,6 +470,9 @@ def recovered(world):
     first.sync("once")
     circle = first.status()["circle"]
     words = ("recover", "--folder", first.store, "--circle", circle, "--yes")
+    # A wrong word is found before the device joins.
+    new.sync(*words, "--keep", "nobody", "--recovery-key-fd", "0", input=key, code=44)
+    expect(new.status()["circle"] is None, new.status())
     new.sync(*words, "--recovery-key-fd", "0", input=key)
     new.expect_value("a", "1")
     names = {device["name"] for device in new.devices()}

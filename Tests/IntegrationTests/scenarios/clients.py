@@ -299,6 +299,12 @@ def of_names_that_older_versions_stored(world):
     expect(world.run("import", "--from", "csv", input=table).code != 0, "no conflict")
     expect(world.run("import", "--from", "csv", "--replace", input=table).code == 0, "replace")
     expect(values() == kept[1:3] + [("I.Example", "2")], values())
+    # Damaged, it may be the one that the import means.
+    world.settle()
+    world.doctored("UPDATE item SET names = zeroblob(length(names)) WHERE number = "
+                   "(SELECT max(number) FROM item)")
+    outcome = world.run("import", "--from", "csv", "--replace", input=table.replace(b"2", b"3"))
+    expect(outcome.code == 65, outcome)
 
 
 # Promise: 4.3
@@ -335,6 +341,8 @@ def of_a_locked_keychain(world):
     """Helpers fail at once while the keychain is locked, and git then asks by itself."""
     git(world, "store", *SITE, "username=u", "password=p")
     docker(world, "store", '{"ServerURL":"example.com","Username":"u","Secret":"p"}')
+    put(world, {"account": "u", "server": "Stray.Example", "authenticationType": "dflt",
+                "label": "Docker Credentials", "value": "stray"})
     shared = {"VALET_LOCK_STATE": "kernel"}
     read, write = os.pipe()
     os.write(write, b"correct horse\n")
@@ -348,6 +356,11 @@ def of_a_locked_keychain(world):
     expect(world.run("lock", env=shared).code == 0, "not locked")
     for never in (None, "never"):
         git(world, "get", *SITE, code=75, env={**shared, "VALET_INTERACTION": never})
+    # What an older version stored in another form is unknown, not absent.
+    git(world, "get", "protocol=https", "host=stray.example", code=75, env=shared)
+    for operation in ("get", "erase"):
+        stray = world.run("docker-credential", operation, input=b"stray.example", env=shared)
+        expect(stray.code == 1 and b"locked" in stray.out, operation, stray)
     helper = os.path.join(install(world), "docker-credential-valet")
     outcome = world.run("get", input=b"example.com", command=helper, env=shared)
     expect(outcome.code == 1 and b"locked" in outcome.out and outcome.seconds < 30, outcome)
@@ -484,6 +497,13 @@ def of_aws(world):
     call("remove", "work")
     call("remove", "work", code=44)
     call("get", "work", code=44)
+    # Older keys of the name, here and shared, do not come out again.
+    call("store", "work", text=json.dumps(keys))
+    call("store", "work", "--cloud", text=json.dumps({**keys, "AccessKeyId": "NEW"}))
+    expect(json.loads(call("get", "work"))["AccessKeyId"] == "NEW", "newest")
+    call("remove", "work")
+    call("get", "work", code=44)
+    expect(world.run("list", "--all").out.count(b"work") == 0, "an item stays")
 
 
 KEYRING = """

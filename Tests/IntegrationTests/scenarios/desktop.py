@@ -496,6 +496,12 @@ def installed(world):
     for option, code in (("--install", 73), ("--uninstall", 0)):
         outcome = world.run("serve", option, env=desktop.env)
         expect(outcome.code == code and os.path.exists(activation), "of another program", outcome)
+    # One that is not read may start this service.
+    with open(activation, "a", encoding="utf-8") as file:
+        file.write("#" * 100_000)
+    for option in ("--install", "--uninstall"):
+        outcome = world.run("serve", option, env=desktop.env)
+        expect(outcome.code == 1 and "cannot be read" in outcome.err, outcome)
     os.remove(activation)
     expect(world.run("serve", "--install", "--idle-exit", "10m", "--share-group", "com.example.app",
                      env=desktop.env).code == 0, "install")

@@ -212,6 +212,25 @@ def overtaken(world):
     expect(world.get("k") == "other" and world.get("k.edited-4") == "fourth", world.get("k"))
 
 
+@scenario
+def tried_again(world):
+    """A text that cannot be stored is kept for another try, and gone only if nobody wants it."""
+    world.set("k", "old")
+    holder = world.agent()
+    for answer, code, value in ((b"y", 0, "mine"), (b"n", 75, "mine")):
+        holder.do(f"hold {world.home}")
+        seat = Seat(world, "edit", "k", env=script(world, f'printf {value}{code} >"$1"'))
+        seat.see(b"busy")
+        seat.see(b"Try again? [y/N] ")
+        holder.do("release")
+        seat.type(answer + b"\n")
+        output, ended = seat.finish()
+        expect(ended == code, answer, ended, output)
+        expect(world.get("k") == "mine0", answer, world.get("k"))
+    expect(b"nothing was stored: your text is gone" in output, output)
+    holder.end()
+
+
 # Promise: 4.10
 @scenario(users=EVERY_USER)
 def leaves_no_files(world):

@@ -4,6 +4,7 @@
 import json
 import os
 import shutil
+import subprocess
 import time
 
 from desktop import LOGIN, PASSCODE, SHARED, Desktop, asker, by_hand, need_bindings
@@ -204,6 +205,34 @@ def by_program(world):
     os.remove(write(desktop))
     settle(desktop)
     expect(desktop.lookup("service", "mail") == b"pass 1", "without a policy")
+
+
+@scenario
+def changed_before_the_answer(world):
+    """A change that is made is answered so, even if the policy has closed it since; a read is
+    not."""
+    desktop = Desktop(world)
+    desktop.serve()
+    write(desktop, f"allow * {TOOL}")
+    desktop.store(b"pass 1", "service", "mail")
+    holder = world.agent()
+    holder.do(f"hold {world.home}")
+    storing = world.start(
+        [TOOL, "store", "--label", "a", "service", "news"], desktop.env, stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    storing.stdin.write(b"pass 2")
+    storing.stdin.close()
+    # The call waits for the writers' lock.
+    time.sleep(1)
+    write(desktop, f"deny * {TOOL}")
+    holder.do("release")
+    code = storing.wait(20)
+    expect(code == 0, "the change was made:", code, storing.stderr.read())
+    desktop.lookup("service", "mail", code=1)
+    os.remove(write(desktop))
+    settle(desktop)
+    expect(desktop.lookup("service", "news") == b"pass 2", "not stored")
+    holder.end()
 
 
 # Promise: 20.7

@@ -129,6 +129,7 @@ import ValetTestSupport
             Issue.record("it was not refused")
         } catch {
             #expect(error.message.hasSuffix("1000 items were deleted before"))
+            #expect(error.hasTakenEffect)
         }
         #expect(try itemCount() == Int64(Self.count - 1000))
         try keychain.tamper("DROP TRIGGER refuse")

@@ -113,6 +113,76 @@ import ValetTestSupport
         #expect(try here.count("SELECT count(*) FROM item") == 2)
     }
 
+    /// While the keychain is locked, nothing can tell whether the item is gone.
+    @Test(
+        arguments: [
+            "UPDATE item SET flags = 3 WHERE change_number IS NOT NULL",
+            "UPDATE item SET flags = 0 WHERE change_number IS NOT NULL",
+        ] as [StaticString])
+    func `A locked row that says its item is gone waits for the unlock`(
+        _ sql: StaticString
+    ) throws {
+        try here.set("u", "one", as: .whenUnlocked)
+        try here.keychain.setPasscode()
+        try here.keychain.unlock()
+        try exchange()
+        try here.set("u", "two", as: .whenUnlocked)
+        try here.store.keychain.lock()
+        try here.tamper(sql)
+        let failure = #expect(throws: KeychainFailure.self) { try here.update { _ in } }
+        #expect(failure?.code == .locked)
+        here.restart()
+        try here.keychain.unlock()
+        try exchange()
+        #expect(try there.value("u") == "one")
+        #expect(try here.count("SELECT count(*) FROM item WHERE change_number IS NOT NULL") == 1)
+    }
+
+    @Test func `A removal before a lock is sent after the unlock`() throws {
+        try here.set("u", "one", as: .whenUnlocked)
+        try here.keychain.setPasscode()
+        try here.keychain.unlock()
+        try exchange()
+        try here.delete("u")
+        try here.store.keychain.lock()
+        #expect(throws: KeychainFailure.self) { try here.update { _ in } }
+        here.restart()
+        try here.keychain.unlock()
+        try exchange()
+        #expect(try there.value("u") == nil)
+    }
+
+    /// The value of the first; the names, while an older value is kept, of the second.
+    @Test(
+        arguments: [
+            "UPDATE item SET secret = randomblob(48) WHERE change_number IS NOT NULL",
+            "UPDATE item SET names = randomblob(length(names)) WHERE change_number IS NOT NULL",
+        ] as [StaticString])
+    func `A damaged row that is removed stays removed on all devices`(_ sql: StaticString) throws {
+        try here.set("a", "zero")
+        try exchange()
+        try there.set("a", "one")
+        try exchange()
+        try here.tamper(sql)
+        try here.delete("a")
+        try exchange()
+        #expect(try there.value("a") == nil)
+    }
+
+    @Test func `New keys do not leave entries behind that do not open`() throws {
+        try here.set("a", "one")
+        try exchange()
+        try here.tamper(
+            """
+            UPDATE sync_entry SET secret = randomblob(length(secret))
+            WHERE secret IS NOT NULL AND kind = 1
+            """)
+        here.restart()
+        let failure = #expect(throws: KeychainFailure.self) { try here.keychain.setPasscode() }
+        #expect(failure?.code == .damaged)
+        #expect(try here.count("SELECT count(*) FROM sync_entry WHERE epoch <> 1") == 0)
+    }
+
     // Promise: 14.3
     @Test(arguments: [true, false])
     func `A keychain that joins deletes no row that is only marked as deleted`(_ sends: Bool) throws

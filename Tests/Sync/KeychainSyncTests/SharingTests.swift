@@ -137,7 +137,9 @@ import ValetSync
             #expect(Set(values.compactMap(\.self)) == ["here", "there"])
         }
         let conflict = try #require(try here.conflicts.first)
+        let shown = try here.value("a")
         try here.update { try $0.take(conflict.id) }
+        #expect(try here.replaced.first == shown)
         try exchange()
         #expect(try there.value("a") == conflict.text)
         #expect(try here.conflicts.isEmpty)

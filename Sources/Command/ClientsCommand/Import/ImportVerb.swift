@@ -60,7 +60,9 @@ struct ImportVerb {
         let conflictCount = steps.count { $0.action == .conflict }
         let isDone = !isDryRun && conflictCount == 0
         if isDone { try store(steps) }
-        try show(steps, found.skipped, isDryRun: isDryRun)
+        try context.console.report(ofEffect: isDone) { () throws(CLIError) in
+            try show(steps, found.skipped, isDone: isDone)
+        }
         if conflictCount > 0, !isDryRun {
             throw CLIError(
                 .alreadyThere,
@@ -172,17 +174,18 @@ struct ImportVerb {
         let chosen = steps.filter { $0.action == .add || $0.action == .replace }
         let line = ProgressLine("storing", on: context.console)
         defer { line.end() }
-        var rest = chosen[...]
+        var (rest, storedCount) = (chosen[...], 0)
         while !rest.isEmpty {
             line.show(rest.startIndex, of: chosen.count)
             let batch = Self.batch(of: rest)
             rest = rest.dropFirst(batch.count)
             do {
                 try store(batch)
+                storedCount += batch.count
                 // Comparing takes no lock, so that other programs can write at the same time.
                 try compare(batch)
             } catch {
-                throw batch.startIndex == 0 ? error : Self.partial(error, batch, chosen.count)
+                throw error.after(storing: storedCount, of: chosen.count, again: "import")
             }
         }
     }
@@ -219,22 +222,14 @@ struct ImportVerb {
         }
     }
 
-    /// The error for an import of which a part was stored.
-    private static func partial(
-        _ error: CLIError, _ batch: ArraySlice<Step>, _ count: Int
-    ) -> CLIError {
-        CLIError(
-            error.code, "\(batch.startIndex) of \(count) items were stored; then \(error.message)",
-            hint: (error.hint.map { "\($0); " } ?? "") + "import again to store the others")
-    }
-
     // MARK: Report
 
+    /// - Parameter isDone: Whether the items are stored. Otherwise shows what would become of them.
     private func show(
-        _ steps: [Step], _ skipped: [(source: String, reason: String)], isDryRun: Bool
+        _ steps: [Step], _ skipped: [(source: String, reason: String)], isDone: Bool
     ) throws(CLIError) {
         if values.has(ItemOptions.json) {
-            try context.console.write(json(steps, skipped, isDryRun: isDryRun))
+            try context.console.write(json(steps, skipped, isDone: isDone))
         } else {
             var text = ""
             for step in steps {
@@ -249,7 +244,7 @@ struct ImportVerb {
             try context.console.write(text)
             let counts = counts(steps, skipped.count).filter { $0.count > 0 }
             let list = counts.map { "\($0.count) \($0.name)" }.joined(separator: ", ")
-            let verb = isDryRun ? "would import" : "import"
+            let verb = isDone ? "import" : "would import"
             context.console.note("valet: \(verb): \(list.isEmpty ? "nothing found" : list)")
         }
     }
@@ -267,8 +262,9 @@ struct ImportVerb {
     }
 
     private func json(
-        _ steps: [Step], _ skipped: [(source: String, reason: String)], isDryRun: Bool
+        _ steps: [Step], _ skipped: [(source: String, reason: String)], isDone: Bool
     ) -> JSON {
+        let isDryRun = values.has(ImportHelp.dryRun)
         let items = steps.map { step in
             let (kind, owner, name) = step.imported.description
             return JSON.object([
@@ -281,12 +277,28 @@ struct ImportVerb {
         }
         let counts = Dictionary(
             uniqueKeysWithValues: counts(steps, skipped.count).map { ($0.name, $0.count) })
+        let isChange = isDone || isDryRun
         return .object([
-            "added": .number(counts["added"]), "replaced": .number(counts["replaced"]),
+            "added": .number(isChange ? counts["added"] : 0),
+            "replaced": .number(isChange ? counts["replaced"] : 0),
             "kept": .number(counts["kept"]), "same": .number(counts["unchanged"]),
             "conflicts": .number(counts["in conflict"]), "dryRun": .flag(isDryRun),
             "items": .array(items), "skipped": .array(left),
         ])
+    }
+}
+
+extension CLIError {
+    /// The error of a call that had stored `storedCount` items before.
+    ///
+    /// - Parameter verb: The verb that stores the others.
+    func after(storing storedCount: Int, of count: Int, again verb: String) -> CLIError {
+        guard storedCount > 0 else { return self }
+        let next = storedCount < count ? "\(verb) again to store the others" : nil
+        let hints = [hint, next].compactMap(\.self).joined(separator: "; ")
+        return CLIError(
+            code, "\(storedCount) of \(count) items were stored; then \(message)",
+            hint: hints.isEmpty ? nil : hints)
     }
 }
 

@@ -16,14 +16,15 @@ struct CommandUnlocking {
     let keychain: Keychain
     let console: any Console
 
-    /// Runs `body`. If the keychain is locked, unlocks it and runs `body` again.
+    /// Runs `body`. If the keychain is locked, unlocks it and runs `body` again, unless it has
+    /// changed something before.
     func run<R>(
         _ body: () throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R {
         do {
             return try body()
         } catch {
-            guard error.code == .locked else { throw error }
+            guard error.code == .locked, !error.hasTakenEffect else { throw error }
             if try keychain.status().isUnlockedByProcess {
                 try withPasscode("Unlock the keychain for this command.", after: error) {
                     (passcode) throws(KeychainFailure) in

@@ -81,8 +81,15 @@ enum BackupCreateCommand {
         }
         let secret = try passphrase.choose(allowingWeak: values.has(weak), context)
         let report = try requesting(store.keychain.backUp(request, passphrase: secret))
+        if let cause = report.warning {
+            context.console.note(
+                "valet: warning: the backup is complete, but its name may not survive a power cut: "
+                    + Escaping.printable(cause.message))
+        }
         if writesJSON {
-            try context.console.write(report.json(path: request.path))
+            context.console.afterEffect { () throws(CLIError) in
+                try context.console.write(report.json(path: request.path))
+            }
         } else {
             context.console.note("valet: " + report.text(path: request.path))
         }
@@ -274,7 +281,6 @@ enum BackupRestoreCommand {
         guard chosen.count <= 1 else { throw choice("expected one of") }
         let policy = chosen.first?.policy
         let isDryRun = values.has(dryRun)
-        let writesJSON = values.has(ItemOptions.json)
         let backup = try passphrase.open(context)
         let store = try requesting(context.store())
         let report = try context.unlocking(store, options.passcode) {
@@ -289,16 +295,19 @@ enum BackupRestoreCommand {
         guard let report else {
             throw choice("the keychain has items of the backup already: expected one of")
         }
-        try write(report, isDryRun: isDryRun, asJSON: writesJSON, context.console)
+        try context.console.report(ofEffect: !isDryRun) { () throws(CLIError) in
+            try show(report, isDryRun: isDryRun, values, context.console)
+        }
         guard report.accessControlledCount == 0 else {
             throw leftOut(report.accessControlledCount, isDryRun)
         }
         return .success
     }
 
-    private static func write(
-        _ report: RestoreReport, isDryRun: Bool, asJSON writesJSON: Bool, _ console: any Console
+    private static func show(
+        _ report: RestoreReport, isDryRun: Bool, _ values: ParsedValues, _ console: any Console
     ) throws(CLIError) {
+        let writesJSON = values.has(ItemOptions.json)
         var shown = StatusReport(fields: [
             .init("added", "Added", .number(report.addedCount)),
             .init("replaced", "Replaced", .number(report.replacedCount)),

@@ -81,12 +81,14 @@ enum CopyCommand {
             report(target, outcome.kind, outcome.time, console)
             return .success
         }
-        try console.write(
-            .object([
-                "name": .string(target.name), "byteCount": .number(value.byteCount),
-                "clipboard": .string(outcome.kind.rawValue),
-                "clearedAfterSeconds": .number(outcome.time?.components.seconds),
-            ]))
+        console.afterEffect { () throws(CLIError) in
+            try console.write(
+                .object([
+                    "name": .string(target.name), "byteCount": .number(value.byteCount),
+                    "clipboard": .string(outcome.kind.rawValue),
+                    "clearedAfterSeconds": .number(outcome.time?.components.seconds),
+                ]))
+        }
         return .success
     }
 

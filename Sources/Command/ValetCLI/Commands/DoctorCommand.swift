@@ -63,7 +63,10 @@ enum DoctorCommand {
         if values.has(repairsIndexes) { try repairIndexes(context, isAgreed: isAgreed) }
         if values.has(purgesDamaged) { try purgeDamaged(context, isAgreed: isAgreed) }
         let findings = findings(context)
-        try Finding.write(findings, asJSON: values.has(ItemOptions.json), context.console)
+        let mends = [discardsLog, repairsIndexes, clearsQuarantine].contains { values.has($0) }
+        try context.console.report(ofEffect: mends) { () throws(CLIError) in
+            try Finding.write(findings, asJSON: values.has(ItemOptions.json), context.console)
+        }
         let severities = Set(findings.map(\.severity))
         if severities.contains(.damage) { return .damaged }
         return severities.contains(.broken) ? .failure : .success

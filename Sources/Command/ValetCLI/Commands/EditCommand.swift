@@ -23,7 +23,8 @@ enum EditCommand {
                 + "configured so.",
             "An editor must wait until the file is closed: 'code --wait'. If another program "
                 + "changes the secret meanwhile, that value stays, and the text is stored as "
-                + "KEY.edited.",
+                + "KEY.edited. If the text cannot be stored, as while the disk is full, the "
+                + "command keeps it in memory and offers to try again, for ten minutes.",
             ItemOptions.placeDiscussion, ItemOptions.passwordDiscussion,
             ItemOptions.keyDiscussion,
         ],
@@ -61,13 +62,22 @@ enum EditCommand {
         }
         let new = try edited(old, with: editor, console)
         let isChanged = !new.isEqual(to: old)
-        if isChanged { try store(new, over: current?.item, at: target, console) }
+        if isChanged {
+            guard new.byteCount > 0 else {
+                throw .usage(
+                    "the secret is empty: nothing was changed",
+                    hint: "'valet remove' removes a secret")
+            }
+            try store(new, over: current?.item, at: target, console)
+        }
         if values.has(ItemOptions.json) {
-            try console.write(
-                .object([
-                    "name": .string(target.name), "byteCount": .number(new.byteCount),
-                    "changed": .flag(isChanged),
-                ]))
+            console.afterEffect { () throws(CLIError) in
+                try console.write(
+                    .object([
+                        "name": .string(target.name), "byteCount": .number(new.byteCount),
+                        "changed": .flag(isChanged),
+                    ]))
+            }
         } else {
             console.note("valet: \(target.title) \(isChanged ? "is stored" : "is unchanged")")
         }
@@ -84,26 +94,31 @@ enum EditCommand {
         }
     }
 
-    /// Stores a value in place of the one that was read, or as a new secret.
+    /// How long a person has to make room, or to unlock the keychain, before the text is lost.
+    private static let patience = Duration.seconds(600)
+
+    /// Stores a value in place of the one that was read, or as a new secret. If that fails, the
+    /// text is only in the memory of this process: offers to try again.
     private static func store(
         _ value: SecretValue, over item: StoredItem?, at target: ItemTarget,
         _ console: any Console
     ) throws(CLIError) {
-        guard value.byteCount > 0 else {
-            throw .usage(
-                "the secret is empty: nothing was changed", hint: "'valet remove' removes a secret")
-        }
-        if let item {
-            if try target.replace(item, with: value) { return }
-        } else {
+        let name: String?
+        while true {
             do {
-                let stored = try target.store(value, ifAbsent: true)
-                return target.noteIfTooLargeToTravel(value, stored, console)
+                name = try target.storeEdited(value, over: item, console)
+                break
             } catch {
-                guard error.code == .alreadyThere else { throw error }
+                console.report(error)
+                // No answer is a no.
+                let isWanted = try? console.confirm(
+                    "Your text is not stored, and is nowhere else. Try again?", within: patience)
+                guard isWanted == true else {
+                    throw CLIError(error.code, "nothing was stored: your text is gone")
+                }
             }
         }
-        let name = try target.keepBeside(value, as: item)
+        guard let name else { return }
         throw CLIError(
             .failure,
             "another program changed \(target.title) meanwhile: your text is now the secret "
@@ -161,6 +176,26 @@ enum EditCommand {
 }
 
 extension ItemTarget {
+    /// Stores what a person has typed in place of `item`, or as a new secret.
+    ///
+    /// - Returns: Another name for it, if another program has changed the item since; else nil.
+    fileprivate func storeEdited(
+        _ value: SecretValue, over item: StoredItem?, _ console: any Console
+    ) throws(CLIError) -> String? {
+        if let item {
+            if try replace(item, with: value) { return nil }
+        } else {
+            do {
+                let stored = try store(value, ifAbsent: true)
+                noteIfTooLargeToTravel(value, stored, console)
+                return nil
+            } catch {
+                guard error.code == .alreadyThere else { throw error }
+            }
+        }
+        return try keepBeside(value, as: item)
+    }
+
     /// Stores what a person has typed under a new name, as well protected as `item`. Returns the
     /// name.
     fileprivate func keepBeside(

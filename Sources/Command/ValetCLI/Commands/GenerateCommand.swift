@@ -99,11 +99,13 @@ enum GenerateCommand {
             console.note("valet: stored \(target.title): \(recipe.entropyBits) bits of entropy")
             return .success
         }
-        try console.write(
-            .object([
-                "name": .string(target.name), "byteCount": .number(value.byteCount),
-                "entropyBits": .number(recipe.entropyBits),
-            ]))
+        console.afterEffect { () throws(CLIError) in
+            try console.write(
+                .object([
+                    "name": .string(target.name), "byteCount": .number(value.byteCount),
+                    "entropyBits": .number(recipe.entropyBits),
+                ]))
+        }
         return .success
     }
 

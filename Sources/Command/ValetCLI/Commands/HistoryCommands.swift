@@ -155,11 +155,13 @@ enum UndoCommand {
         try requesting(
             target.keychain.attempt(target.session.restore(former, over: present?.version)))
         if values.has(ItemOptions.json) {
-            try context.console.write(
-                .object([
-                    "name": .string(target.name), "set": .text(former.setTime),
-                    "byteCount": .number(former.item?.valueByteCount),
-                ]))
+            context.console.afterEffect { () throws(CLIError) in
+                try context.console.write(
+                    .object([
+                        "name": .string(target.name), "set": .text(former.setTime),
+                        "byteCount": .number(former.item?.valueByteCount),
+                    ]))
+            }
         } else {
             let time = former.setTime.map { " of \($0)" } ?? ""
             context.console.note("valet: \(target.title) has its value\(time) again")
@@ -186,8 +188,9 @@ enum UndoCommand {
         let session = removed.keychain.session
         try requesting(removed.keychain.attempt(session.restore(chosen)))
         guard !values.has(ItemOptions.json) else {
-            return try context.console.write(
-                .object(["names": .array(names.map(JSON.string))]))
+            return context.console.afterEffect { () throws(CLIError) in
+                try context.console.write(.object(["names": .array(names.map(JSON.string))]))
+            }
         }
         let what = names.count == 1 ? quoted(names[0]) : "\(names.count) secrets"
         context.console.note("valet: brought \(what) back")

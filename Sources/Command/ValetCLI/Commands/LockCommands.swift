@@ -46,7 +46,9 @@ enum UnlockCommand {
         options: [duration, autoLock, insist, KeyOptions.passcodeDescriptor],
         exitCodes: [
             (.failure, "each program unlocks for itself here, or another failure"),
-            KeyOptions.noKeychain, KeyOptions.wrongPasscode,
+            KeyOptions.noKeychain,
+            (.locked, "the keychain is busy, or another program has locked it again"),
+            KeyOptions.wrongPasscode,
         ],
         examples: [
             ("valet unlock", "Asks for the passcode."),
@@ -75,12 +77,20 @@ enum UnlockCommand {
         ) { (passcode) throws(KeychainFailure) in
             try store.keychain.unlock(passcode, for: duration, autoLock: autoLock)
         }
-        let unlocked = try requesting(store.keychain.status())
+        let now: KeychainStatus
+        do {
+            now = try store.keychain.status()
+        } catch {
+            context.console.afterEffect { () throws(CLIError) in throw CLIError(error) }
+            return .success
+        }
         // Unlocking continues an interrupted key change, which may set items aside.
-        context.noteSetAside(
-            (unlocked.quarantinedRowCount ?? 0) - (status.quarantinedRowCount ?? 0))
+        context.noteSetAside((now.quarantinedRowCount ?? 0) - (status.quarantinedRowCount ?? 0))
         // The kernel may have had no room for the keys.
-        try checkIsShared(unlocked)
+        try checkIsShared(now)
+        guard ![.locked, .beforeFirstUnlock].contains(now.state) else {
+            throw CLIError(.locked, "another program has locked the keychain since")
+        }
         let time = duration.map { " for " + DurationText.text($0) } ?? ""
         let idle = autoLock.map { ", and locks after \(DurationText.text($0)) without use" } ?? ""
         context.console.note("valet: the keychain is unlocked\(time)\(idle)")
@@ -128,7 +138,7 @@ enum LockCommand {
         exitCodes: [
             (.failure, "there is no passcode, or programs that unlocked for themselves stay so"),
             KeyOptions.noKeychain,
-            (.locked, "with --wait: a write did not end in time; the keychain is locked"),
+            (.locked, "with --wait: a write may go on, but the keychain is locked"),
         ],
         examples: [
             ("valet lock", "When you leave."), ("valet lock --all --wait", "Before a log-out."),

@@ -93,7 +93,7 @@ private struct Migration {
             group.old == group.new ? items : try Self.items(in: group.new, of: move.destination)
         try plan(chosen, among: others)
         try move.perform(transfer, replacing: replacedCount)
-        try report()
+        try context.console.report(ofEffect: !values.has(MoveOptions.dryRun), report)
         return .success
     }
 

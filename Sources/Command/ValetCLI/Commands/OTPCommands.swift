@@ -31,6 +31,7 @@ enum OTPCommand {
             ("counter", "the counter of this code; null for a code of time"),
         ],
         exitCodes: [
+            (.failure, "failure, as when a code of a counter is used up but cannot be written"),
             (.notFound, ExitCode.notFound.explanation),
             (.damaged, "the secret makes no one-time codes, or is damaged"),
         ],
@@ -60,8 +61,15 @@ enum OTPCommand {
         case .counter:
             let (code, counter) = try nextCode(of: target)
             if !isJSON { context.console.note("valet: counter \(counter)") }
-            try show(
-                code, isJSON ? members(target, "hotp", nil, counter) : nil, context.console)
+            do {
+                try show(
+                    code, isJSON ? members(target, "hotp", nil, counter) : nil, context.console)
+            } catch {
+                // Reported even if the reader has closed the pipe: nobody has seen the code.
+                throw CLIError(
+                    .failure, "the code of counter \(counter) is used up: \(error.message)",
+                    hint: "'valet otp KEY' shows the next one")
+            }
         }
         return .success
     }
@@ -175,13 +183,14 @@ enum OTPAddCommand {
                 : try console.readInput(atMost: OneTimePassword.maximumByteCount)
             return try checked(input.trimmed, target, values)
         }
-        if values.has(ItemOptions.json) {
+        console.afterEffect { () throws(CLIError) in
+            guard values.has(ItemOptions.json) else {
+                return console.note("valet: stored \(target.title): \(try summary(value))")
+            }
             try console.write(
                 .object([
                     "name": .string(target.name), "byteCount": .number(value.byteCount),
                 ]))
-        } else {
-            console.note("valet: stored \(target.title): \(try summary(value))")
         }
         return .success
     }

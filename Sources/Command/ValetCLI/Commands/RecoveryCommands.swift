@@ -40,7 +40,11 @@ enum RecoveryCreateCommand {
         ],
         options: [KeyOptions.passcodeDescriptor, KeyOptions.yes],
         exitCodes: [
-            (.failure, "another program made a recovery key first, or another failure"),
+            (
+                .failure,
+                "another program made a recovery key first; or the new key could not be written: "
+                    + "it is lost, and an earlier one is no longer valid; or another failure"
+            ),
             KeyOptions.noConsent, KeyOptions.wrongPasscode,
         ],
         examples: [
@@ -116,7 +120,8 @@ enum RecoveryCreateCommand {
             // Reported even if the reader has closed the pipe: the earlier key is invalid already.
             throw CLIError(
                 .failure, error.message,
-                hint: "this recovery key is lost: run 'valet recovery create' again")
+                hint: "nobody has seen the new recovery key, and an earlier one is no longer "
+                    + "valid: run 'valet recovery create' again")
         }
     }
 }
@@ -205,10 +210,10 @@ struct RecoveryUseCommand {
             to: "Recover the keychain?", isGiven: options.isAgreed)
         try recover(store, context)
         context.noteLockState("the keychain is recovered", of: store)
-        guard self.place != nil else { return .success }
-        let place = try requesting(store.keychain.status().deviceKeySource)
-        if let requirement = place?.requirement(path: store.deviceKeyPath) {
-            context.console.hint(requirement)
+        guard place != nil else { return .success }
+        context.console.afterEffect { () throws(CLIError) in
+            let place = try requesting(store.keychain.status().deviceKeySource)
+            place?.requirement(path: store.deviceKeyPath).map(context.console.hint)
         }
         return .success
     }

@@ -69,7 +69,9 @@ enum RemoveCommand {
         }
         let count = try remove(values, context)
         if values.has(ItemOptions.json) {
-            try context.console.write(.object(["removed": .number(count)]))
+            context.console.afterEffect { () throws(CLIError) in
+                try context.console.write(.object(["removed": .number(count)]))
+            }
         }
         return .success
     }
@@ -109,7 +111,7 @@ enum RemoveCommand {
         }
         if !isThere, isFineIfAbsent { return 0 }
         if isThere, !isAgreed {
-            let isShared = target.isShared()
+            let isShared = try target.isShared()
             try context.console.requireConsent(
                 to: "Remove \(target.title) from \(target.place)"
                     + (isShared ? ", on all your devices?" : "?"), isGiven: false,
@@ -145,22 +147,35 @@ enum RemoveCommand {
             }
         }
         var count = 0
-        for query in selection.queries {
-            // The canary is removed with the rest, but does not count as a secret.
-            var canary = query
-            canary.attributes[.account] = .text(ServiceName.canaryAccount)
-            let hasCanary =
-                selection.password == nil ? try requesting(has(canary, keychain)) : false
-            let deletedCount =
-                values.has(purge)
-                ? try requesting(keychain.attempt(keychain.session.purge(query)))
-                : try deleteAll(query, keychain)
-            count += max(0, deletedCount - (hasCanary ? 1 : 0))
+        do {
+            for query in selection.queries {
+                try removeAll(query, selection, purging: values.has(purge), keychain, &count)
+            }
+        } catch {
+            guard count > 0 else { throw error }
+            throw CLIError(
+                error.code, "\(error.message); before, \(counted(count)) went", hint: error.hint)
         }
         if !values.has(ItemOptions.json) {
             console.note("valet: removed \(counted(count)) from \(place)")
         }
         return count
+    }
+
+    /// Removes what `query` finds, and adds the number of secrets to `count`.
+    private static func removeAll(
+        _ query: ItemQuery, _ selection: ItemSelection, purging: Bool,
+        _ keychain: CommandKeychain, _ count: inout Int
+    ) throws(CLIError) {
+        // The canary is removed with the rest, but does not count as a secret.
+        var canary = query
+        canary.attributes[.account] = .text(ServiceName.canaryAccount)
+        let hasCanary = selection.password == nil ? try requesting(has(canary, keychain)) : false
+        let deletedCount =
+            purging
+            ? try requesting(keychain.attempt(keychain.session.purge(query)))
+            : try deleteAll(query, keychain)
+        count += max(0, deletedCount - (hasCanary ? 1 : 0))
     }
 
     /// Why consent is needed.

@@ -86,11 +86,13 @@ enum SetCommand {
         target.noteMove(stored, context.console)
         target.noteIfTooLargeToTravel(value, stored, context.console)
         if values.has(ItemOptions.json) {
-            try context.console.write(
-                .object([
-                    "name": .string(target.name), "byteCount": .number(value.byteCount),
-                    "moved": .flag(stored?.origin != nil),
-                ]))
+            context.console.afterEffect { () throws(CLIError) in
+                try context.console.write(
+                    .object([
+                        "name": .string(target.name), "byteCount": .number(value.byteCount),
+                        "moved": .flag(stored?.origin != nil),
+                    ]))
+            }
         }
         if !context.console.isInputTerminal {
             hintAtTextMarks(of: value, values.has(trimNewline), context.console)

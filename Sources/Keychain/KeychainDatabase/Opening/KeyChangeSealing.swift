@@ -33,8 +33,9 @@ struct KeyChangeSealing {
     /// Seals everything again.
     ///
     /// - Parameter progress: Called with the number of rows looked at.
-    /// - Returns: The number of rows that do not open, without those of ``expectedLoss``. Unless
-    ///   these are set aside, a caller must not commit if the number is not 0.
+    /// - Returns: The number of rows and entries that do not open, without rows of
+    ///   ``expectedLoss``. Unless these are set aside, a caller must not commit if the number is
+    ///   not 0.
     func run(progress: (Int) -> Void) throws(KeychainFailure) -> Int {
         var (damagedCount, count) = (0, 0)
         let next = Statement(
@@ -59,8 +60,7 @@ struct KeyChangeSealing {
         try translating(
             rows.writer.deleteEmptyPlaces.start().finish(), during: rows.operation)
         // Rows come first, because an entry does not contain the names of an item that has a row.
-        try rows.sealSyncEntriesAnew(from: former)
-        return damagedCount
+        return try damagedCount + rows.sealSyncEntriesAnew(from: former)
     }
 
     /// The rows from a number on, in the order of their numbers; none after the last one.

@@ -253,17 +253,21 @@ extension RowTransaction {
     /// For a key change: seals every entry again that the keys of the former epoch open. An
     /// entry that does not open stays as it is, and sync reports it. Holds about 4 MiB of entries
     /// in memory.
-    package func sealSyncEntriesAnew(from former: RowKeys) throws(KeychainFailure) {
-        var first: Int64? = .min
+    ///
+    /// - Returns: How many entries do not open.
+    package func sealSyncEntriesAnew(from former: RowKeys) throws(KeychainFailure) -> Int {
+        var (damagedCount, first) = (0, Int64?.some(.min))
         while let number = first {
             first = try translating(
-                sealSyncEntries(startingAt: number, from: former), during: operation)
+                sealSyncEntries(startingAt: number, from: former, &damagedCount),
+                during: operation)
         }
+        return damagedCount
     }
 
     /// - Returns: The least number that the next entry can have; nil if there are no more.
     private func sealSyncEntries(
-        startingAt number: Int64, from former: RowKeys
+        startingAt number: Int64, from former: RowKeys, _ damagedCount: inout Int
     ) throws(SystemError) -> Int64? {
         var batch: [SealedSyncEntry] = []
         var byteCount = 0
@@ -274,23 +278,29 @@ extension RowTransaction {
             byteCount += entry.facts.count + (entry.secret?.count ?? 0)
             return byteCount < Self.batchByteCount
         }
-        for entry in batch { try sealAnew(entry, from: former) }
+        for entry in batch where try !sealAnew(entry, from: former) { damagedCount += 1 }
         return isLast ? nil : batch.last?.number.successor
     }
 
-    private func sealAnew(_ old: SealedSyncEntry, from former: RowKeys) throws(SystemError) {
+    /// - Returns: Whether the entry opens.
+    private func sealAnew(
+        _ old: SealedSyncEntry, from former: RowKeys
+    ) throws(SystemError) -> Bool {
         let facts: [UInt8]
         let secret: SecretValue?
         do {
             facts = try former.openFacts(old)
             secret = try former.openSecret(old)
         } catch {
-            return
+            guard error.isDamage || error.code == .lockedRow else { throw error }
+            return false
         }
         let new = try state.seal(old.head, facts: facts, secret: secret)
         try store.sync.replace(old.number, by: new)
-        guard let (itemClass, content) = secret.flatMap({ old.names(in: $0) }) else { return }
-        try move(itemClass, content, from: former)
+        if let (itemClass, content) = secret.flatMap({ old.names(in: $0) }) {
+            try move(itemClass, content, from: former)
+        }
+        return true
     }
 
     /// Moves an item's number in sync to the hashes of the current epoch.

@@ -91,7 +91,8 @@ package struct BackupWriter: ~Copyable {
         trailer.append(bigEndian: itemCount)
         try chunks.append(trailer.span)
         let itemCount = itemCount
-        return BackupSummary(itemCount: itemCount, ending: try chunks.finish())
+        let (ending, warning) = try chunks.finish()
+        return BackupSummary(itemCount: itemCount, ending: ending, warning: warning)
     }
 }
 
@@ -102,6 +103,8 @@ package struct BackupSummary: Hashable, Sendable {
     package let itemCount: UInt64
     /// The last 16 bytes of the last chunk, which depend on the header and on all chunks.
     package let ending: [UInt8]
+    /// Why a power cut may take the name of the finished file away; nil after a reading.
+    package private(set) var warning: KeychainFailure?
 }
 
 /// Cuts content into chunks, seals them and writes them: docs/FORMAT.md §11.2.
@@ -141,17 +144,17 @@ struct ChunkWriter: ~Copyable {
 
     /// Seals the rest as the last chunk, and gives the file its name.
     ///
-    /// - Returns: The last 16 bytes of that chunk.
+    /// - Returns: The last 16 bytes of that chunk, and ``BackupSummary/warning``.
     /// - Throws: As ``append(_:)``; `invalidRequest`.
-    consuming func finish() throws(KeychainFailure) -> [UInt8] {
+    consuming func finish() throws(KeychainFailure) -> (ending: [UInt8], KeychainFailure?) {
         try sealChunk(isLast: true)
         let ending = Array(sealed.suffix(SealedStream.tagByteCount))
         do {
-            try file.commit()
+            let failure = try file.commit()
+            return (ending, failure.map { KeychainFailure(ofFile: $0, during: .write) })
         } catch {
             throw KeychainFailure(ofFile: error, during: .write)
         }
-        return ending
     }
 
     private mutating func sealChunk(isLast: Bool) throws(KeychainFailure) {

@@ -52,6 +52,19 @@ extension ItemStore {
         }
     }
 
+    /// Deletes every item that one of the queries finds, in one transaction however many there are.
+    /// Finding none is no error.
+    ///
+    /// - Throws: As ``delete(_:for:)``; then nothing is deleted.
+    package func delete(
+        allOf queries: [ItemQuery], for caller: Caller
+    ) throws(KeychainFailure) {
+        _ = try writeRows(Self.deleting) { (rows) throws(KeychainFailure) in
+            let items = ItemTransaction(rows, caller)
+            for query in queries { _ = try items.delete(query) }
+        }
+    }
+
     private enum Deletion {
         case done(Int)
         /// Too much for one transaction.
@@ -108,36 +121,63 @@ extension ItemTransaction {
             try rows.delete(row)
             return isKept
         }
-        // A tombstone needs the names. Without a tombstone the item would come back.
-        let opened = try rows.openIfSound(row)
+        // A tombstone needs the names, whatever the value. Without one, another device would bring
+        // the item back.
+        let own = try names(in: [row])
         try rows.delete(row)
-        if let opened { try insertTombstone(opened) }
+        let known = if let own { Optional(own) } else { try formerNames(of: row) }
+        if let known { try insertTombstone(row, known) }
         return isKept
+    }
+
+    /// The names of a deleted row whose own are damaged: those of its last former row that opens;
+    /// nil if there is none.
+    private func formerNames(of row: SealedRow) throws(KeychainFailure) -> ItemContent? {
+        // Damaged columns may be those of another item, which is there.
+        guard try rows.row(row.place) == nil else { return nil }
+        let former = try translating(
+            rows.store.formerRows(of: row.place, state.hasher), during: operation)
+        return try names(in: former.compactMap(\.sound))
+    }
+
+    /// The names in the first row whose names open; nil if none do.
+    private func names(in candidates: [SealedRow]) throws(KeychainFailure) -> ItemContent? {
+        try translating(operation) { () throws(SystemError) in
+            for row in candidates {
+                let names = try unlessDamaged { () throws(SystemError) in
+                    try state.cipher(opening: row.header).openContent(row)
+                }
+                if let names { return names }
+            }
+            return nil
+        }
     }
 
     /// Leaves a tombstone in the old place of a synchronizable item whose primary key has changed.
     func markDeletion(_ match: OpenedRow) throws(KeychainFailure) {
         guard match.row.header.flags.contains(.synchronizable) else { return }
-        try insertTombstone(match)
+        try insertTombstone(match.row, match.content)
     }
 
     /// A tombstone has the primary key and the dates of the item, and nothing else.
-    private func insertTombstone(_ match: OpenedRow) throws(KeychainFailure) {
-        let header = match.row.header
+    private func insertTombstone(
+        _ row: SealedRow, _ opened: ItemContent
+    ) throws(KeychainFailure) {
+        let header = row.header
         let names = header.itemClass.primaryKeyAttributes
-        var content = match.content
+        var content = opened
         content.valueByteCount = nil
         content.attributes = content.attributes.filter { attribute, _ in
             names.contains(attribute) || attribute == .creationDate
         }
         content.attributes[.modificationDate] = .date(
-            rows.now.date(after: match.content.modificationDate))
+            rows.now.date(after: opened.modificationDate))
         let index = state.hasher.hashes(header.itemClass, content, isSynchronizable: true)
         _ = try rows.insert(
             header.itemClass,
             RowKind(
                 protectionClass: header.protectionClass, flags: [.synchronizable, .tombstone]),
-            IndexedContent(content, index), value: nil, after: match.row.logicalTime)
+            IndexedContent(content, index), value: nil, after: row.logicalTime)
     }
 }
 
@@ -208,7 +248,7 @@ struct MassDeletion {
                 batch = Self.size(after: batch, outcome.time)
             } catch {
                 guard count > 0 else { throw error }
-                throw KeychainFailure(error, adding: "\(count) items were deleted before")
+                throw KeychainFailure(error, after: "\(count) items were deleted before")
             }
             _ = Deadline(after: .seconds(1)).sleep(atMost: Self.pause)
         }

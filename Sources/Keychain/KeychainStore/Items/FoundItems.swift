@@ -54,6 +54,11 @@ package struct FoundItems<Item> {
     package func filter(_ isIncluded: (Item) -> Bool) -> FoundItems {
         FoundItems(sound.filter(isIncluded), damage: damage)
     }
+
+    /// The result with what `transform` makes of each item, without nil.
+    package func compactMap<Other>(_ transform: (Item) -> Other?) -> FoundItems<Other> {
+        FoundItems<Other>(sound.compactMap(transform), damage: damage)
+    }
 }
 
 extension FoundItems: Sendable where Item: Sendable {}

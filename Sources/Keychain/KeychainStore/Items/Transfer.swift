@@ -25,15 +25,22 @@ package struct ItemTransfer: Sendable {
         package let version: ItemVersion
         /// The new state of the item. Attributes that it leaves out stay, and so does the date of
         /// creation.
-        package let item: NewItem
+        package var item: NewItem
         /// The value that was read. It is written only if opening the item's own value needs a
         /// proof or a password.
         package let value: SecretValue?
+        /// Whether `value` replaces the item's own one. Refused for an item whose value needs a
+        /// proof or a password.
+        package let setsValue: Bool
 
         package init(_ version: ItemVersion, to item: NewItem, value: SecretValue?) {
-            self.version = version
-            self.item = item
-            self.value = value
+            (self.version, self.item, self.value) = (version, item, value)
+            setsValue = false
+        }
+
+        package init(_ version: ItemVersion, to item: NewItem, settingValue value: SecretValue) {
+            (self.version, self.item, self.value) = (version, item, value)
+            setsValue = true
         }
 
         fileprivate var changes: ItemChanges {
@@ -109,11 +116,12 @@ extension ItemTransaction {
             try check(accessControl, isSynchronizable: flags.contains(.synchronizable))
         }
         guard match.isClosed || match.isBoxed else {
-            return try update(match, change.changes, value: nil)
+            return try update(
+                match, change.changes, value: change.setsValue ? change.value : nil)
         }
         // The value was opened with a proof or a password before this call. Without that value, the
         // item would lose its own.
-        guard let value = change.value else {
+        guard let value = change.value, !change.setsValue else {
             throw KeychainFailure(.row(.needsPerson), during: operation)
         }
         try update(match, change.changes, value: value)

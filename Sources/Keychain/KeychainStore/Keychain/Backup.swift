@@ -53,24 +53,24 @@ extension Keychain {
         let operation = Self.backingUp
         let cost = if let cost = request.cost { cost } else { try Self.calibratedCost(operation) }
         let milliseconds = store.now.logicalTime >> 16
-        let report = try store.readRows(operation) { (snapshot) throws(KeychainFailure) in
+        let copied = try store.readRows(operation) {
+            (snapshot) throws(KeychainFailure) -> (RowSpool, RowKeys) in
             let state = snapshot.state
-            let rows = try translating(operation) { () throws(SystemError) in
+            return try translating(operation) { () throws(SystemError) in
                 try state.checkMigratableClasses()
-                return try RowSpool(
+                let rows = try RowSpool(
                     copying: snapshot.store, state.hasher,
                     folders: request.spoolFolders(beside: store.location))
+                return (rows, state)
             }
-            snapshot.end()
-            let origin = BackupOrigin(
-                keychainID: state.keychainID, milliseconds: milliseconds)
-            let writer = try BackupWriter(
-                to: request.path, replacing: request.isReplacing, origin: origin,
-                passphrase: passphrase, cost: cost)
-            return try BackupPass(writer, state).run(rows, skippingDamaged: request.skipsDamaged)
         }
-        guard let report else { throw absent }
-        return report
+        guard let (rows, state) = copied else { throw absent }
+        // A read of a keychain that was replaced meanwhile is made again. From here on, nothing is.
+        let origin = BackupOrigin(keychainID: state.keychainID, milliseconds: milliseconds)
+        let writer = try BackupWriter(
+            to: request.path, replacing: request.isReplacing, origin: origin,
+            passphrase: passphrase, cost: cost)
+        return try BackupPass(writer, state).run(rows, skippingDamaged: request.skipsDamaged)
     }
 
     private var absent: KeychainFailure {
@@ -137,9 +137,9 @@ private struct BackupPass: ~Copyable {
             case .damaged: report.damagedCount += 1
             }
         }
-        let report = report
+        var report = report
         guard skips || report.damagedCount == 0 else { throw Self.refusal(report.damagedCount) }
-        _ = try writer.finish()
+        report.warning = try writer.finish().warning
         return report
     }
 
@@ -240,6 +240,8 @@ package struct BackupReport: Hashable, Sendable {
     package var accessControlledCount = 0
     /// Items left out because they are damaged.
     package var damagedCount = 0
+    /// Why a power cut may take the name of the finished file away.
+    package var warning: KeychainFailure?
 
     /// Counts what is in the backup. The keychain's own items are not a person's.
     mutating func count(_ item: BackupItem) {

@@ -129,12 +129,12 @@ extension Keychain {
             try pool.awaitWriters(deadline)
         } catch {
             let failure = KeychainFailure(error, during: Self.locking)
-            guard failure.code == .timedOut else { throw failure }
+            let cause = failure.code == .timedOut ? "it has not ended in time" : failure.message
             throw KeychainFailure(
                 KeychainFailure(
                     .timedOut, during: "wait for the write in progress",
-                    message: "it has not ended in time; the keychain is locked",
-                    path: failure.path), advice: failure.advice)
+                    message: "\(cause); the keychain is locked", path: failure.path),
+                advice: failure.advice)
         }
     }
 

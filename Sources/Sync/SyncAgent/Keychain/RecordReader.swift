@@ -41,12 +41,28 @@ struct RecordReader {
         return try store.row(in: place)
     }
 
-    /// The content of the last former row of an item that opens; nil for none.
+    /// The content of the last former row of an item that opens now; nil for none.
     func formerContent(of key: SyncItemID) throws(KeychainFailure) -> RecordContent? {
         try translating(operation) { () throws(SystemError) in
             guard let place = try tables.place(of: key.number) else { return nil }
-            return try store.formerRows(of: place, keys.hasher).lazy
-                .compactMap(\.sound).compactMap { try? opened($0) }.first
+            for row in try store.formerRows(of: place, keys.hasher).compactMap(\.sound) {
+                let content = try unlessClosed { () throws(SystemError) in try opened(row) }
+                if let content { return content }
+            }
+            return nil
+        }
+    }
+
+    /// The result of `body`; nil if what it opens is damaged, or closed now. Throws every other
+    /// error: what could not be read may be there.
+    private func unlessClosed<R>(
+        _ body: () throws(SystemError) -> R
+    ) throws(SystemError) -> R? {
+        do {
+            return try body()
+        } catch {
+            guard error.isDamage || error.code == .lockedRow else { throw error }
+            return nil
         }
     }
 
@@ -71,7 +87,9 @@ struct RecordReader {
     func record(_ dot: Dot, in scope: KeyScope) throws(KeychainFailure) -> SyncRecord? {
         guard let entry = try entry(EntryKind.record, ReplicaEntry.id(of: dot, in: scope))
         else { return nil }
-        let record = try? opened(entry)
+        let record = try translating(operation) { () throws(SystemError) in
+            try unlessClosed { () throws(SystemError) in try opened(entry) }
+        }
         return record?.tag == dot.tag ? record : nil
     }
 
@@ -304,7 +322,7 @@ extension SyncUpdate {
     private func knownContent(of key: SyncItemID) throws(KeychainFailure) -> RecordContent? {
         if let row = try reader.row(of: key), !row.header.flags.contains(.tombstone) {
             // A row of a closed scope is read later.
-            return (try? reader.content(of: row)) ?? nil
+            return try unlessLocked(reader.content(of: row)) ?? nil
         }
         return try reader.formerContent(of: key)
     }

@@ -234,6 +234,8 @@ package struct Conflict: Sendable {
     /// The item's class, protection class, group and attributes, with its value; nil if its scope
     /// is closed, or the entry is damaged.
     package let content: RecordContent?
+    /// The content that the item's row shows; nil if that cannot be read.
+    package let shown: RecordContent?
 }
 
 // MARK: - Replaced values
@@ -300,7 +302,7 @@ extension SyncUpdate {
     // MARK: Choices of the user
 
     /// Writes the value of a conflict into its item, as a local call would; this covers all
-    /// conflicts of the item.
+    /// conflicts of the item. The present value becomes a former one.
     ///
     /// - Throws: ``KeychainFailure/Code/itemNotFound`` if there is no such conflict, or its scope
     ///   is closed.
@@ -312,8 +314,11 @@ extension SyncUpdate {
         let kind = RowKind(protectionClass: content.protectionClass, flags: .synchronizable)
         let existing = try rows.row(indexed.index.place)
         if case .row(let row)? = existing, !row.header.flags.contains(.tombstone),
-            try rows.openIfSound(row) != nil
+            let former = try reader.content(of: row)
         {
+            if !former.isSameItem(as: content) {
+                try keepReplaced(former, at: row.recordTime)
+            }
             try rows.replace(row, kind, indexed, value: content.value)
         } else {
             let predecessor = try rows.makeWay(over: existing)
@@ -388,7 +393,7 @@ extension SyncView {
                 found.append(
                     Conflict(
                         id: id, author: dot.log.high, time: replica[scope].live[dot]?.time ?? 0,
-                        content: content))
+                        content: content, shown: present))
             }
         }
         return found

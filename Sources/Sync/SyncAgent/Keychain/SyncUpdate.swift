@@ -92,6 +92,8 @@ package final class SyncUpdate {
     /// Takes local changes into the replica, and deletes tombstones.
     ///
     /// - Returns: Whether all were collected. If not, another transaction goes on.
+    /// - Throws: `locked` for a row whose item is gone, or so it says, and whose names are closed
+    ///   now. Nothing may be taken in before such a row is collected.
     func collect() throws(KeychainFailure) -> Bool {
         guard replica != nil else { return true }
         let changed = try changedRows()
@@ -121,12 +123,15 @@ package final class SyncUpdate {
 
     /// Whether a row says that its item was deleted or does not travel, and its names disprove it.
     /// To collect such a row would delete the item on all devices.
+    ///
+    /// - Throws: `locked` if the names are closed, and can neither prove nor disprove it.
     private func isFalselyGone(_ row: SealedRow) throws(KeychainFailure) -> Bool {
         if case .travels = row.localState { return false }
         // The row of a change comes without its names.
         guard let whole = try translating(rows.store.row(in: row.place), during: operation) else {
             return true
         }
+        guard !rows.state.isLocked(whole.header) else { throw KeychainFailure.lockedCircle }
         return rows.state.isForged(whole)
     }
 
