@@ -143,9 +143,10 @@ struct RecoveryUseCommand {
         discussion: [
             "For a keychain whose passcode or device key is lost. Shows first how many items and "
                 + "former values cannot come back, and asks. If the device key is lost, these are "
-                + "items for this device only and items that require the user at each read. If only "
-                + "the passcode is lost, they are the items that need it and, if no new passcode is "
-                + "set, all items that require the user. They stay set aside and can no longer "
+                + "items for this device only and items that require the user at each read. If "
+                + "only the passcode is lost, they are the items that need it and, if no new "
+                + "passcode is set, all items that require the user. They stay set aside and can "
+                + "no longer "
                 + "be opened. Damaged items go there too, and are counted afterwards. All other "
                 + "items come back, under new keys and with a new device key. The recovery key "
                 + "stays valid.",
