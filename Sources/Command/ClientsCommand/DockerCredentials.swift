@@ -39,7 +39,7 @@ struct DockerCredentials {
             }
             // On standard error, where docker ignores it and people see it.
             if let hint = error.hint { context.console.hint(hint) }
-            return .failure
+            return error.code
         }
     }
 

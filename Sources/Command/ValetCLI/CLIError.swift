@@ -18,6 +18,8 @@ package struct CLIError: Error, Hashable, Sendable {
     package let message: String
     /// What helps.
     package let hint: String?
+    /// Whether one item is damaged, and not the keychain.
+    private(set) var isOfDamagedItem = false
 
     package init(_ code: ExitCode, _ message: String, hint: String? = nil) {
         self.code = code
@@ -54,6 +56,7 @@ extension CLIError {
         self.init(
             ExitCode(failure), Escaping.printable(message),
             hint: failure.commandHint.map(Escaping.printable))
+        isOfDamagedItem = failure.code == .damaged
     }
 }
 

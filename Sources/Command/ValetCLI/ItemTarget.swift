@@ -174,11 +174,13 @@ struct ItemTarget {
     }
 
     /// Whether there is such an item, damaged or not. Never reads the value.
+    ///
+    /// - Throws: ``ExitCode/damaged`` for a damaged keychain.
     func exists() throws(CLIError) -> Bool {
         do {
             return try contains()
         } catch {
-            guard error.code == .damaged else { throw error }
+            guard error.isOfDamagedItem else { throw error }
             return true
         }
     }

@@ -60,7 +60,7 @@ extension KeychainSession {
             var query = ItemQuery(item.itemClass, attributes: item.attributes)
             // Items of other protection classes may be locked.
             query.protectionClass = item.protectionClass
-            let value = try session(in: item.accessGroup.map { [$0] } ?? []).value(of: query)
+            let value = try session(in: setting.groups).value(of: query)
             return value.flatMap(setting.parse) ?? setting.usualValue
         } catch {
             guard error.code == .itemNotFound else { throw error }
@@ -69,9 +69,16 @@ extension KeychainSession {
     }
 
     package func set(_ setting: KeychainSetting, to number: Int) throws(KeychainFailure) {
-        let item = setting.item
-        let value = SecretValue(copying: Array(String(number).utf8).span)
-        try session(in: item.accessGroup.map { [$0] } ?? []).set(item, value: value)
+        try session(in: setting.groups).set(setting.item, value: setting.value(number))
+    }
+
+    /// Keeps no former values from now on, and deletes all that are kept, in one step. Returns how
+    /// many they were.
+    package func endHistory() throws(KeychainFailure) -> Int {
+        let setting = KeychainSetting.history
+        return try store.deleteHistory(
+            setting: Addition(setting.item, value: setting.value(0)),
+            for: session(in: setting.groups).caller)
     }
 
     private func session(in groups: [AccessGroup]) -> KeychainSession {
@@ -79,5 +86,15 @@ extension KeychainSession {
         session.caller = Caller(
             applicationIdentifier: caller.applicationIdentifier, accessGroups: groups)
         return session
+    }
+}
+
+extension KeychainSetting {
+    /// The groups of the setting's item.
+    fileprivate var groups: [AccessGroup] { item.accessGroup.map { [$0] } ?? [] }
+
+    /// What the item holds.
+    fileprivate func value(_ number: Int) -> SecretValue {
+        SecretValue(copying: Array(String(number).utf8).span)
     }
 }

@@ -31,6 +31,8 @@ extension SystemError.Code {
         case SQLITE_CANTOPEN | (6 << 8): self = .symbolicLink
         case SQLITE_IOERR | (12 << 8): self = .outOfMemory
         case SQLITE_IOERR | (33 << 8): self = .corrupt
+        // CONSTRAINT_DATATYPE: a row that is copied has a value of a type that its column lacks.
+        case SQLITE_CONSTRAINT | (12 << 8): self = .corrupt
         default:
             // SQLite calls a full disk FULL when it writes the database, IOERR elsewhere.
             guard [SQLITE_IOERR, SQLITE_CANTOPEN].contains(code & 0xff) else { return nil }

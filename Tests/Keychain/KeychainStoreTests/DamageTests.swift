@@ -186,10 +186,27 @@ import ValetTestSupport
             """
             INSERT INTO attribute SELECT hash, ?2 FROM attribute WHERE number = ?1
             """, item.parameter, other.parameter)
-        #expect(try keychain.accounts(.generic([.label: .text("a")])) == ["a"])
-        #expect(try keychain.delete(.generic([.label: .text("a")])) == 1)
+        let query = ItemQuery.generic([.label: .text("a")])
+        let found = try keychain.store.copy(query, .attributes, for: keychain.caller).parts
+        #expect(found.items.map(\.account) == ["a"])
+        #expect(found.damage?.code == .damaged)
+        #expect(failure { try keychain.delete(query) } == .damaged)
         #expect(try keychain.value(.exact("b")) == "value of b")
         #expect(!keychain.damage().isEmpty)
+    }
+
+    // Promise: 1.5
+    @Test(arguments: ["another row", "no row"])
+    func `A search entry that leads elsewhere is damage, not absence`(_ goal: String) throws {
+        try keychain.tamper(
+            "UPDATE attribute SET number = ?2 WHERE number = ?1", item.parameter,
+            goal == "no row" ? 99 : other.parameter)
+        let query = ItemQuery.generic([.label: .text("a")])
+        #expect(failure { _ = try keychain.items(query) } == .damaged)
+        #expect(failure { try keychain.update(query, ItemChanges(), "x") } == .damaged)
+        #expect(failure { try keychain.delete(query) } == .damaged)
+        #expect(try keychain.value(.exact("a")) == "value of a")
+        #expect(try keychain.value(.exact("b")) == "value of b")
     }
 
     // Promise: 1.7

@@ -38,12 +38,12 @@ enum SettingsCommand {
         if let setting, let text = values[value] {
             let number = try number(text, for: setting)
             if values.has(purge), number > 0 { throw purgeNeedsZero }
-            try requesting(keychain.attempt(keychain.session.set(setting, to: number)))
-            if values.has(purge) {
-                let store = keychain.session.store
-                let count = try requesting(keychain.attempt(store.deleteHistory()))
-                context.console.note("valet: removed \(FormerValue.counted(count))")
+            guard values.has(purge) else {
+                try requesting(keychain.attempt(keychain.session.set(setting, to: number)))
+                return .success
             }
+            let count = try requesting(keychain.attempt(keychain.session.endHistory()))
+            context.console.note("valet: removed \(FormerValue.counted(count))")
             return .success
         }
         if values.has(purge) { throw purgeNeedsZero }

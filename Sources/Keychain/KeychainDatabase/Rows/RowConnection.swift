@@ -19,11 +19,8 @@ package final class RowConnection: @unchecked Sendable {
     package let value: Statement
     let byPrimaryKey: Statement
     let byNumber: Statement
-    let byAccount: Statement
-    let byAttribute: Statement
     /// Whether a search entry exists.
     package let entry: Statement
-    let byPlace: Statement
     let numbersByPlace: Statement
     let placesOfService: Statement
     let numbersInPlace: Statement
@@ -31,7 +28,6 @@ package final class RowConnection: @unchecked Sendable {
     package let namesByNumbers: Statement
     /// The rows of a place, without values and the hashes of their places.
     package let namesInPlace: Statement
-    let byGroup: Statement
     let numbersByAccount: Statement
     let numbersByAttribute: Statement
     let numbersByGroup: Statement
@@ -59,11 +55,8 @@ package final class RowConnection: @unchecked Sendable {
         value = Statement(Self.valueOfKey, on: connection)
         byPrimaryKey = Statement(Self.rowOfKey, on: connection)
         byNumber = Statement(Self.rowOfNumber, on: connection)
-        byAccount = Statement(Self.rowsOfAccount, on: connection)
-        byAttribute = Statement(Self.rowsOfAttribute, on: connection)
         entry = Statement(
             "SELECT 1 FROM attribute WHERE hash = ?1 AND number = ?2", on: connection)
-        byPlace = Statement(Self.rowsOfService, on: connection)
         numbersByPlace = Statement(Self.numbersOfService, on: connection)
         placesOfService = Statement(
             "SELECT id, place_hash FROM place WHERE group_hash = ?1 AND service_hash = ?2",
@@ -71,7 +64,6 @@ package final class RowConnection: @unchecked Sendable {
         numbersInPlace = Statement("SELECT number FROM item WHERE place = ?1", on: connection)
         namesByNumbers = Statement(Self.namesOfNumbers, on: connection)
         namesInPlace = Statement(Self.namesOfPlace, on: connection)
-        byGroup = Statement(Self.rowsOfGroup, on: connection)
         numbersByAccount = Statement(Self.numbersOfAccount, on: connection)
         numbersByAttribute = Statement(
             "SELECT number FROM attribute WHERE hash = ?1", on: connection)
@@ -111,24 +103,8 @@ package final class RowConnection: @unchecked Sendable {
         SELECT item.*, group_hash, service_hash, place_hash
         FROM item LEFT JOIN place ON place.id = item.place WHERE number = ?1
         """
-    private static let rowsOfAttribute: StaticString = """
-        SELECT item.*, group_hash, service_hash, place_hash
-        FROM attribute JOIN item ON item.number = attribute.number
-        LEFT JOIN place ON place.id = item.place
-        WHERE attribute.hash = ?1 ORDER BY attribute.number
-        """
 
     // If a group has few places, each of them is searched: that saves an index of all accounts.
-    private static let rowsOfAccount: StaticString = """
-        SELECT item.*, group_hash, service_hash, place_hash
-        FROM item LEFT JOIN place ON place.id = item.place
-        WHERE number IN (
-            SELECT number FROM place CROSS JOIN item
-                ON item.place = place.id AND item.account_hash = ?2
-            WHERE group_hash = ?1 AND id > 0
-            UNION ALL SELECT number FROM item WHERE account_hash = ?2 AND place < 0)
-        ORDER BY number
-        """
     private static let numbersOfAccount: StaticString = """
         SELECT number FROM place CROSS JOIN item
             ON item.place = place.id AND item.account_hash = ?2
@@ -136,16 +112,6 @@ package final class RowConnection: @unchecked Sendable {
         UNION ALL SELECT number FROM item WHERE account_hash = ?2 AND place < 0
         """
 
-    // The index is in the order of accounts. Sorting its row numbers first spares sorting whole
-    // rows, and reads the table from front to back.
-    private static let rowsOfService: StaticString = """
-        SELECT item.*, group_hash, service_hash, place_hash
-        FROM item LEFT JOIN place ON place.id = item.place
-        WHERE number IN (
-            SELECT number FROM place CROSS JOIN item ON item.place = place.id
-            WHERE group_hash = ?1 AND service_hash = ?2)
-        ORDER BY number
-        """
     private static let numbersOfService: StaticString = """
         SELECT number FROM place CROSS JOIN item ON item.place = place.id
         WHERE group_hash = ?1 AND service_hash = ?2
@@ -159,14 +125,6 @@ package final class RowConnection: @unchecked Sendable {
         SELECT number, salt, version, class, protection, flags, epoch, place, account_hash, nonce,
             names, NULL, hashes, NULL, logical_time
         FROM item WHERE place = ?1
-        """
-    private static let rowsOfGroup: StaticString = """
-        SELECT item.*, group_hash, service_hash, place_hash
-        FROM item LEFT JOIN place ON place.id = item.place
-        WHERE number IN (
-            SELECT number FROM place CROSS JOIN item ON item.place = place.id
-            WHERE group_hash = ?1)
-        ORDER BY number
         """
     private static let numbersOfGroup: StaticString = """
         SELECT number FROM place CROSS JOIN item ON item.place = place.id WHERE group_hash = ?1

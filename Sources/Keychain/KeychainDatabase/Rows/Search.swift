@@ -40,25 +40,45 @@ extension RowKeys {
         groups.map { Search(query, in: $0, hasher, self) }
     }
 
-    /// The result of the first of `searches` that matches the row of that number.
+    /// The row of that number, if one of `searches` matches it; nil if there is no such row.
     package func find(
         _ number: Int64, by searches: [Search], _ store: RowConnection
     ) throws(SystemError) -> FoundRow? {
         let run = try store.byNumber.start()
         try run.bind(number, at: 1)
         guard try run.step() else { return nil }
-        let found = try FoundRow(run)
-        for search in searches {
-            if let judged = search.judged(found, isNamed: false) { return judged }
+        return judged(try FoundRow(run), by: searches)
+    }
+
+    /// Whether there is a row of that number.
+    package func hasRow(_ number: Int64, _ store: RowConnection) throws(SystemError) -> Bool {
+        let run = try store.byNumber.start()
+        try run.bind(number, at: 1)
+        return try run.step()
+    }
+
+    /// A row that may match; nil for another item.
+    ///
+    /// Nobody has authenticated its columns yet, and a changed one would hide it. So a row that an
+    /// index or a reference led to is ruled out only after its names have opened.
+    private func judged(_ found: FoundRow, by searches: [Search]) -> FoundRow? {
+        guard case .row(let row) = found, !searches.contains(where: { $0.matches(row) }) else {
+            return found
         }
-        return nil
+        return isForged(row) ? .damaged(number: found.number) : nil
     }
 
     /// The numbers of all rows, those of deleted items included.
     package func allNumbers(_ store: RowConnection) throws(SystemError) -> [Int64] {
         let run = try store.numbers.start()
         var numbers: [Int64] = []
-        while try run.step() { numbers.append(run.int64(0)) }
+        while try run.step() {
+            let number = run.int64(0)
+            guard numbers.last.map({ $0 < number }) ?? true else {
+                throw SystemError(.corrupt, during: "list all rows", path: store.connection.path)
+            }
+            numbers.append(number)
+        }
         return numbers
     }
 
@@ -87,16 +107,9 @@ extension RowKeys {
         try run.bind(Int64(bitPattern: number), at: 1)
         guard try run.step() else { return [] }
         let found = try FoundRow(run)
-        guard case .row(let row) = found else { return [found] }
-        // The id belongs to no other item, whatever class the row names.
-        if row.header.itemID == reference.itemID {
-            for group in groups {
-                let search = Search(query, in: group, hasher, self)
-                if let judged = search.judged(found, isNamed: false) { return [judged] }
-            }
-        }
-        // A later item may have the number, or an item of another group the id: its names open.
-        return isForged(row) ? [.damaged(number: found.number)] : []
+        // A later item may have the number, or an item of another group the id.
+        let isOther = found.itemID.map { $0 != reference.itemID } ?? false
+        return judged(found, by: isOther ? [] : searches(query, groups)).map { [$0] } ?? []
     }
 
     /// Whether the names in a row prove that its columns were changed. False if the key of its
@@ -169,7 +182,7 @@ package struct Search {
     private func rows(_ store: RowConnection) throws(SystemError) -> [FoundRow] {
         let place = hash(of: query.itemClass.placeAttribute)
         guard hash(of: .account) != nil, place != nil, !keys.isEmpty else {
-            return try rows(store, place)
+            return try rows(route(store), store)
         }
         var all: [FoundRow] = []
         for key in keys {
@@ -183,19 +196,14 @@ package struct Search {
         return all
     }
 
-    /// The row with that primary key. If the row's columns name another item, the row or the index
-    /// that led to it was changed.
+    /// The row with that primary key.
     private func named(
         _ place: ItemPlace, _ store: RowConnection
     ) throws(SystemError) -> [FoundRow] {
         let run = try store.byPrimaryKey.start()
         try run.bind(place)
         guard try run.step() else { return [] }
-        let found = try FoundRow(run)
-        guard case .row(let row) = found else { return [found] }
-        guard row.place == place else { return [.damaged(number: found.number)] }
-        // A row with the primary key is the requested one, whatever its other columns say.
-        return judged(found, isNamed: true).map { [$0] } ?? []
+        return judged(try FoundRow(run), on: place.hashes, trustingHashes: false).map { [$0] } ?? []
     }
 
     /// Items with a view hint or a token whose other parts of the primary key match.
@@ -203,18 +211,30 @@ package struct Search {
         of plainKey: IndexHash, _ store: RowConnection, hasItem: Bool
     ) throws(SystemError) -> [FoundRow] {
         do {
-            return try found(store.byAttribute, plainKey)
+            return try rows(Route(store.numbersByAttribute, [plainKey]), store)
         } catch .corrupt where hasItem {
             return []
         }
     }
 
+    /// The rows that a route leads to, rising by their numbers.
     private func rows(
-        _ store: RowConnection, _ place: IndexHash?
+        _ route: Route, _ store: RowConnection
     ) throws(SystemError) -> [FoundRow] {
-        let route = try route(store, place)
-        let run = try route.start(route.rows)
-        return try found(run)
+        var rows: [FoundRow] = []
+        var last: Int64?
+        for number in try route.numbers(limit: .max).sorted() {
+            let run = try store.byNumber.start()
+            try run.bind(number, at: 1)
+            // An index names each row once, and no row that is not there.
+            if number != last, try run.step() {
+                if let row = judged(try FoundRow(run), on: route.hashes) { rows.append(row) }
+            } else {
+                rows.append(.damaged(number: number))
+            }
+            last = number
+        }
+        return rows
     }
 
     /// Starts a search for former rows that may match.
@@ -241,33 +261,28 @@ package struct Search {
     package func candidates(
         _ store: RowConnection, limit: Int
     ) throws(SystemError) -> [Int64] {
-        let route = try route(store, hash(of: query.itemClass.placeAttribute))
-        let run = try route.start(route.numbers)
-        var numbers: [Int64] = []
-        while numbers.count < limit, try run.step() { numbers.append(run.int64(0)) }
-        return numbers
+        try route(store).numbers(limit: limit)
     }
 
-    /// The statements that leave the fewest rows to look at.
-    private func route(
-        _ store: RowConnection, _ place: IndexHash?
-    ) throws(SystemError) -> Route {
+    /// The route that leaves the fewest rows to look at.
+    private func route(_ store: RowConnection) throws(SystemError) -> Route {
         if let account = hash(of: .account) {
-            return Route(store.byAccount, store.numbersByAccount, [groupHash, account])
+            return Route(store.numbersByAccount, [groupHash, account])
         }
         if let lookup = try rarestLookup(store) {
-            return Route(store.byAttribute, store.numbersByAttribute, [lookup])
+            return Route(store.numbersByAttribute, [lookup])
         }
+        let place = hash(of: query.itemClass.placeAttribute)
         // A server has few passwords. A service may have many, and then a label leaves fewer.
         if let place, query.itemClass == .internetPassword {
-            return Route(store.byPlace, store.numbersByPlace, [groupHash, place])
+            return Route(store.numbersByPlace, [groupHash, place])
         }
         let rare = hashed.first { entry in
             !isColumn(entry.attribute) && !entry.attribute.matchesDefault(entry.value)
         }
-        if let rare { return Route(store.byAttribute, store.numbersByAttribute, [rare.hash]) }
-        if let place { return Route(store.byPlace, store.numbersByPlace, [groupHash, place]) }
-        return Route(store.byGroup, store.numbersByGroup, [groupHash])
+        if let rare { return Route(store.numbersByAttribute, [rare.hash]) }
+        if let place { return Route(store.numbersByPlace, [groupHash, place]) }
+        return Route(store.numbersByGroup, [groupHash])
     }
 
     /// The lookup attribute that the fewest items have; nil if the query names none.
@@ -275,32 +290,30 @@ package struct Search {
         guard lookups.count > 1 else { return lookups.first }
         var rarest: (hash: IndexHash, count: Int)?
         for hash in lookups {
-            let run = try Route(store.byAttribute, store.numbersByAttribute, [hash])
-                .start(store.numbersByAttribute)
-            var count = 0
             // Counting stops at the lowest count so far.
-            while count < rarest?.count ?? .max, try run.step() { count += 1 }
+            let count = try Route(store.numbersByAttribute, [hash])
+                .numbers(limit: rarest?.count ?? .max).count
             if count < rarest?.count ?? .max { rarest = (hash, count) }
         }
         return rarest?.hash
     }
 
-    /// A statement that reads rows, one that reads only their numbers, and the parameters of both.
+    /// A statement that finds the numbers of rows by hashes that each of these rows has.
     private struct Route {
-        let rows: Statement
-        let numbers: Statement
-        private let parameters: [IndexHash]
+        private let statement: Statement
+        let hashes: [IndexHash]
 
-        init(_ rows: Statement, _ numbers: Statement, _ parameters: [IndexHash]) {
-            (self.rows, self.numbers, self.parameters) = (rows, numbers, parameters)
+        init(_ statement: Statement, _ hashes: [IndexHash]) {
+            (self.statement, self.hashes) = (statement, hashes)
         }
 
-        func start(_ statement: Statement) throws(SystemError) -> Statement.Run {
+        /// The numbers, unordered, up to `limit`.
+        func numbers(limit: Int) throws(SystemError) -> [Int64] {
             let run = try statement.start()
-            for (index, parameter) in parameters.enumerated() {
-                try run.bind(parameter, at: Int32(index + 1))
-            }
-            return run
+            for (index, hash) in hashes.enumerated() { try run.bind(hash, at: Int32(index + 1)) }
+            var numbers: [Int64] = []
+            while numbers.count < limit, try run.step() { numbers.append(run.int64(0)) }
+            return numbers
         }
     }
 
@@ -308,40 +321,27 @@ package struct Search {
         hashed.first { $0.attribute == attribute }?.hash
     }
 
-    private func found(
-        _ statement: Statement, _ parameters: IndexHash...
-    ) throws(SystemError) -> [FoundRow] {
-        let run = try statement.start()
-        for (index, parameter) in parameters.enumerated() {
-            try run.bind(parameter, at: Int32(index + 1))
-        }
-        return try found(run)
-    }
-
-    private func found(_ run: borrowing Statement.Run) throws(SystemError) -> [FoundRow] {
-        var rows: [FoundRow] = []
-        while try run.step() {
-            let row = try FoundRow(run)
-            if let row = judged(row, isNamed: false) { rows.append(row) }
-        }
-        return rows
-    }
-
-    /// The result for a row of a statement; nil for a row that does not match.
+    /// A row that an index led to by these hashes; nil for another item.
     ///
-    /// An attacker with write access may change the sort of item in a row. So a row with matching
-    /// hashes is ruled out only after its names have opened.
+    /// A row without the hashes contradicts the index: one of them was changed. A row that only its
+    /// class or flags rule out is opened first, because nobody has authenticated these.
     ///
-    /// - Parameter isNamed: Whether a primary key or a reference led to the row.
-    func judged(_ found: FoundRow, isNamed: Bool) -> FoundRow? {
-        guard case .row(let row) = found else { return found }
-        let header = row.header
-        if isSort(header), isIndexed(row) { return found }
-        guard row.groupHash == groupHash, isNamed || isIndexed(row), state.isForged(row) else {
+    /// - Parameter trustsHashes: Whether a row that its other hashes rule out stays closed, because
+    ///   a search meets too many of them.
+    private func judged(
+        _ found: FoundRow, on road: [IndexHash], trustingHashes trustsHashes: Bool = true
+    ) -> FoundRow? {
+        guard case .row(let row) = found, !matches(row) else { return found }
+        // All hashes of a query depend on the group.
+        let isContradiction = row.groupHash != groupHash || !road.allSatisfy(row.has)
+        guard isContradiction || (!trustsHashes || isIndexed(row)) && state.isForged(row) else {
             return nil
         }
-        return .damaged(number: header.number)
+        return .damaged(number: found.number)
     }
+
+    /// Whether a row matches, as far as its columns show.
+    func matches(_ row: SealedRow) -> Bool { isSort(row.header) && isIndexed(row) }
 
     /// Whether a row's columns name the requested sort of item.
     private func isSort(_ header: RowHeader) -> Bool {
@@ -404,6 +404,26 @@ package enum FoundRow {
         case .row(let row): row.header.number
         case .damaged(let number): number
         }
+    }
+
+    /// The id of the row's item; nil if the row's columns are damaged.
+    fileprivate var itemID: [UInt8]? {
+        guard case .row(let row) = self else { return nil }
+        return row.header.itemID
+    }
+}
+
+extension ItemPlace {
+    fileprivate var hashes: [IndexHash] {
+        [service.group, service.service, service.place, account]
+    }
+}
+
+extension SealedRow {
+    /// Whether a search by `hash` should lead to the row.
+    fileprivate func has(_ hash: IndexHash) -> Bool {
+        [groupHash, serviceHash, header.placeHash, header.accountHash].contains(hash)
+            || (try? IndexHashes.others(parsing: hashes))?.values.contains(hash) == true
     }
 }
 

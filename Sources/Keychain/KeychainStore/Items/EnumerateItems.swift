@@ -117,11 +117,16 @@ extension ItemStore {
     ) throws(SystemError) -> (rows: [FoundRow], end: Int) {
         let searches = walk.groups.map { state.searches(walk.query, $0) }
         var (rows, byteCount, position) = ([FoundRow](), 0, walk.position)
+        var missing: Set<Int64> = []
         let end = min(walk.numbers.count, walk.position + stepRowCount)
         while position < end, byteCount < stepByteCount {
             let number = walk.numbers[position]
+            // An index names each row once.
+            let isRepeated = position > 0 && walk.numbers[position - 1] == number
             let row =
-                if let searches {
+                if isRepeated {
+                    FoundRow.damaged(number: number)
+                } else if let searches {
                     try state.find(number, by: searches, store)
                 } else {
                     try state.item(number, store)
@@ -129,9 +134,15 @@ extension ItemStore {
             if let row {
                 rows.append(row)
                 byteCount += row.byteCount
+            } else if try !state.hasRow(number, store) {
+                missing.insert(number)
             }
             position += 1
         }
+        guard let groups = walk.groups, !missing.isEmpty else { return (rows, position) }
+        // Deleted after the walk began; or an index names rows that are not there.
+        let named = try state.candidates(walk.query, groups, store)
+        rows += missing.intersection(named).map { .damaged(number: $0) }
         return (rows, position)
     }
 }

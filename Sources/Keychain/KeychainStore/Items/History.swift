@@ -262,11 +262,17 @@ extension ItemStore {
         return count
     }
 
-    /// Deletes every former value of every application. Returns how many they were.
-    package func deleteHistory() throws(KeychainFailure) -> Int {
+    /// Deletes every former value of every application, and keeps none from now on, in one step.
+    /// Returns how many they were.
+    ///
+    /// - Parameter setting: The setting with its new value, which `caller` may write.
+    package func deleteHistory(
+        setting: Addition, for caller: Caller
+    ) throws(KeychainFailure) -> Int {
         let operation = "delete former values"
-        return try writeRows(operation) { (rows) throws(KeychainFailure) in
-            try translating(operation) { () throws(SystemError) in
+        return try writeRows(operation, creating: true) { (rows) throws(KeychainFailure) in
+            try ItemTransaction(rows, caller).set(setting)
+            return try translating(operation) { () throws(SystemError) in
                 let connection = rows.store.connection
                 let before = connection.changedRowCount
                 try Statement("DELETE FROM former WHERE reason <> 4", on: connection).execute()
