@@ -100,13 +100,16 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
     /// The row marks a deletion; it holds no item.
     package static let tombstone = RowFlags(rawValue: 1 << 1)
 
+    /// The item is the keychain's own, as a setting, and no item of a person: docs/FORMAT.md §8.2.
+    package static let own = RowFlags(rawValue: 1 << 2)
+
     /// The value is sealed under an application's password: docs/FORMAT.md §5.5.
     package static let password = RowFlags(rawValue: 1 << 10)
 
     /// A bit of the column that no reader accepts: a repair sets it in a row that does not open.
     package static let damagedColumn: Int64 = 1 << 31
 
-    private static let known: UInt32 = 0b111_0000_0011
+    private static let known: UInt32 = 0b111_0000_0111
     private static let presenceShift: UInt32 = 8
     private static let presenceMask: UInt32 = 0b11 << presenceShift
 
