@@ -66,6 +66,27 @@ extension KeychainSession {
         try session(in: item.accessGroup.map { [$0] } ?? []).set(item, value: value)
     }
 
+    /// Sets ``KeychainSetting/history`` to 0, and deletes all former values of all applications:
+    /// both or nothing. Returns how many they were.
+    package func endHistory() throws(KeychainFailure) -> Int {
+        let item = KeychainSetting.history.item
+        let none = Addition(item, value: SecretValue(copying: Array("0".utf8).span))
+        let caller = session(in: item.accessGroup.map { [$0] } ?? []).caller
+        return try asking(.transfer([])) { () throws(KeychainFailure) in
+            try store.endHistory(none, for: caller)
+        }
+    }
+
+    /// Deletes the items that match one of the queries, and former values, for good: all or none,
+    /// unless there are more than 1,000. Returns how many items they were.
+    package func delete(
+        _ queries: [ItemQuery], purging former: [FormerItem]
+    ) throws(KeychainFailure) -> Int {
+        try asking(.transfer([])) { () throws(KeychainFailure) in
+            try store.delete(queries, purging: former, for: caller)
+        }
+    }
+
     private func session(in groups: [AccessGroup]) -> KeychainSession {
         var session = self
         session.caller = Caller(

@@ -31,11 +31,10 @@ enum RemoveCommand {
                 + "--accessibility, --cloud and --local choose, and reports how many secrets were "
                 + "removed. With --service, --server or --label it removes all passwords that "
                 + "match. A shared secret is removed on all devices.",
-            "With --all, up to 1,000 secrets of one accessibility are removed in one transaction. "
-                + "Others follow, and more are removed in batches, so that other programs can "
-                + "write in between. If a later batch fails, "
-                + "the error says how many secrets were removed; run the same command again for "
-                + "the rest.",
+            "--all removes all or none, unless more than 1,000 secrets have the same "
+                + "accessibility. These are removed in batches, so that other programs can write "
+                + "in between. If a later batch fails, the error says how many secrets were "
+                + "removed; run the same command again for the rest.",
             ItemOptions.placeDiscussion, ItemOptions.passwordDiscussion,
             ItemOptions.keyDiscussion,
         ],
@@ -145,22 +144,19 @@ enum RemoveCommand {
                         + "\(place)?", isGiven: false, because: reason(values))
             }
         }
-        var count = 0
+        var (canaryCount, former) = (0, [FormerItem]())
         for query in selection.queries {
             // The canary is removed with the rest, but does not count as a secret.
             var canary = query
             canary.attributes[.account] = .text(ServiceName.canaryAccount)
-            let hasCanary =
-                selection.password == nil ? try requesting(has(canary, keychain)) : false
+            if selection.password == nil, try requesting(has(canary, keychain)) { canaryCount += 1 }
             // Read first: nothing is deleted if one of them is damaged.
-            let former =
-                values.has(purge)
-                ? try requesting(keychain.attempt(keychain.session.formerItems(query))) : []
-            count += max(0, try deleteAll(query, keychain) - (hasCanary ? 1 : 0))
-            if !former.isEmpty {
-                try requesting(keychain.attempt(keychain.session.purge([], former)))
-            }
+            guard values.has(purge) else { continue }
+            former += try requesting(keychain.attempt(keychain.session.formerItems(query)))
         }
+        let deleted = try requesting(
+            keychain.attempt(keychain.session.delete(selection.queries, purging: former)))
+        let count = max(0, deleted - canaryCount)
         if !values.has(ItemOptions.json) {
             console.note("valet: removed \(counted(count)) from \(place)")
         }
@@ -198,17 +194,6 @@ enum RemoveCommand {
         } catch {
             guard error.code == .damaged else { throw error }
             return true
-        }
-    }
-
-    private static func deleteAll(
-        _ query: ItemQuery, _ keychain: CommandKeychain
-    ) throws(CLIError) -> Int {
-        do {
-            return try keychain.attempt(keychain.session.delete(query))
-        } catch {
-            if error.code == .itemNotFound { return 0 }
-            throw CLIError(error)
         }
     }
 

@@ -37,13 +37,13 @@ enum SettingsCommand {
         let setting = try setting(values[name])
         if let setting, let text = values[value] {
             let number = try number(text, for: setting)
-            if values.has(purge), number > 0 { throw purgeNeedsZero }
-            try requesting(keychain.attempt(keychain.session.set(setting, to: number)))
-            if values.has(purge) {
-                let store = keychain.session.store
-                let count = try requesting(keychain.attempt(store.deleteHistory()))
-                context.console.note("valet: removed \(count) former values")
+            guard values.has(purge) else {
+                try requesting(keychain.attempt(keychain.session.set(setting, to: number)))
+                return .success
             }
+            if number > 0 { throw purgeNeedsZero }
+            let count = try requesting(keychain.attempt(keychain.session.endHistory()))
+            context.console.note("valet: removed \(count) former values")
             return .success
         }
         if values.has(purge) { throw purgeNeedsZero }

@@ -23,28 +23,56 @@ extension ItemStore {
     package func delete(
         _ query: ItemQuery, for caller: Caller
     ) throws(KeychainFailure) -> Int {
-        let groups = try caller.groups(changing: query.accessGroup, during: Self.deleting)
+        let count = try delete([query], purging: [], for: caller)
+        guard count > 0 else { throw keychain.notFound(Self.deleting) }
+        return count
+    }
+
+    /// Like ``delete(_:for:)`` with several queries; that none matches is no error. If none of them
+    /// may match more than 1,000 rows, deletes all matches and the former values, or nothing.
+    ///
+    /// - Parameter former: Former values to delete, with all others of their names.
+    package func delete(
+        _ queries: [ItemQuery], purging former: [FormerItem], for caller: Caller
+    ) throws(KeychainFailure) -> Int {
         let attempt: Deletion?
         do {
+            let isSmall = queries.count == 1 && queries[0].namesOneItem && former.isEmpty
             attempt = try shareWrite(
-                Self.deleting, byteCount: query.namesOneItem ? 0 : nil
+                Self.deleting, byteCount: isSmall ? 0 : nil
             ) { (rows) throws(KeychainFailure) -> Deletion in
                 let items = ItemTransaction(rows, caller)
-                guard try !items.hasMany(query, groups) else { return .isLarge }
-                return .done(try items.delete(query))
+                for query in queries where try items.hasMany(query) { return .isLarge }
+                var count = 0
+                for query in queries { count += try items.delete(query) }
+                try items.purge([], former)
+                return .done(count)
             }
         } catch {
             guard error.code == .diskFull, caller.keepsHistory else { throw error }
             throw KeychainFailure(
                 error, hint: "keeping a removed value needs room: `valet remove --purge` does not")
         }
-        var count = 0
         switch attempt {
-        case .done(let deleted): count = deleted
-        case .isLarge: count = try MassDeletion(store: self, query: query, caller: caller).run()
-        case nil: break
+        case .done(let count): return count
+        case .isLarge: return try deleteMany(queries, purging: former, for: caller)
+        case nil: return 0
         }
-        guard count > 0 else { throw keychain.notFound(Self.deleting) }
+    }
+
+    private func deleteMany(
+        _ queries: [ItemQuery], purging former: [FormerItem], for caller: Caller
+    ) throws(KeychainFailure) -> Int {
+        var count = 0
+        do {
+            for query in queries {
+                count += try MassDeletion(store: self, query: query, caller: caller).run()
+            }
+            if !former.isEmpty { try purge([], former, for: caller) }
+        } catch {
+            guard count > 0 else { throw error }
+            throw KeychainFailure(error, adding: "\(count) items were deleted before")
+        }
         return count
     }
 
@@ -66,9 +94,8 @@ extension ItemTransaction {
     }
 
     /// Whether more rows may match than one transaction deletes.
-    fileprivate func hasMany(_ query: ItemQuery, _ groups: [AccessGroup]) throws(KeychainFailure)
-        -> Bool
-    {
+    fileprivate func hasMany(_ query: ItemQuery) throws(KeychainFailure) -> Bool {
+        let groups = try caller.groups(changing: query.accessGroup, during: operation)
         guard !query.namesOneItem else { return false }
         let limit = MassDeletion.wholeCount
         return try translating(

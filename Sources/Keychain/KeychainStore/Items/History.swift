@@ -99,7 +99,7 @@ extension ItemTransaction {
     }
 
     /// Deletes the items and their former rows.
-    fileprivate func purge(
+    func purge(
         _ items: [ItemVersion], _ former: [FormerItem]
     ) throws(KeychainFailure) {
         for item in former {
@@ -214,11 +214,19 @@ extension ItemStore {
         }
     }
 
-    /// Deletes every former value of every application. Returns how many they were.
-    package func deleteHistory() throws(KeychainFailure) -> Int {
+    /// Sets the setting `history` to 0, and deletes every former value of every application: both
+    /// or nothing. Returns how many they were.
+    ///
+    /// - Parameters:
+    ///   - setting: The item of the setting, with its value.
+    ///   - caller: May use the group of that item.
+    package func endHistory(
+        _ setting: Addition, for caller: Caller
+    ) throws(KeychainFailure) -> Int {
         let operation = "delete former values"
-        return try writeRows(operation) { (rows) throws(KeychainFailure) in
-            try translating(operation) { () throws(SystemError) in
+        return try writeRows(operation, creating: true) { (rows) throws(KeychainFailure) in
+            try ItemTransaction(rows, caller).set(setting)
+            return try translating(operation) { () throws(SystemError) in
                 let connection = rows.store.connection
                 let before = connection.changedRowCount
                 try Statement("DELETE FROM former WHERE reason <> 4", on: connection).execute()
