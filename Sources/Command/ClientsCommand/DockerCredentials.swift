@@ -122,9 +122,15 @@ struct DockerCredentials {
             return try logins.change(existing, own, value: secret)
         }
         // A registry has one account. The new one is stored by now: no crash can lose both.
-        for item in try items(at: url) + logins.readableStrays(Self.attributes(of: url))
-        where item.text(.account)?.hasSameBytes(as: username) != true {
-            try logins.delete(item)
+        do {
+            for item in try items(at: url) + logins.readableStrays(Self.attributes(of: url))
+            where item.text(.account)?.hasSameBytes(as: username) != true {
+                try logins.delete(item)
+            }
+        } catch {
+            // `get` gives the newest one, and the next `store` tries this again.
+            console.note(
+                "valet: warning: an earlier account of the registry may be left: \(error.message)")
         }
     }
 
