@@ -34,7 +34,7 @@ ERRORS = {
 }
 # What happens beside the keychain while a verb is stopped at a call.
 NAMES, INDEX = "names", "index"
-FAILED = (1, 65, 75)
+FAILED = (1, 75)
 # What the state of a keychain has from its files; the rest names places.
 STATUS = ("state", "level", "epoch", "items", "quarantinedRows", "isReadOnly", "lockState",
           "lockStateWarning", "locksIn", "autoLock", "recoveryKey", "needsRecovery",
@@ -119,6 +119,8 @@ class Row:
                 self.paper = outcome.out.decode().strip()
         if self.verb.damages_index:
             self.damage_index()
+        if self.verb.follows_key_change:
+            self.interrupt_key_change()
         if os.path.isdir(self.home):
             open(f"{self.home}/passing", "w").close()
         self.set_lock_state()
@@ -138,6 +140,19 @@ class Row:
         connection.close()
         flip(path, (root - 1) * pages.SIZE + 3, 0x5A)
         pages.sum_anew(path)
+
+    def interrupt_key_change(self):
+        """Leaves the files of a key change that ended before it had erased the old keys."""
+        path = f"{self.home}/device/device.key"
+        old = open(path, "rb").read()
+        expect(self.run("rotate").code == 0, "rotate")
+        new = open(path, "rb").read()
+        os.rename(path, f"{path}.{new[26:42].hex()}")
+        for name, contents in ((path, old), (f"{path}.{'0' * 32}", old),
+                               (f"{self.home}/erase.pending", b"")):
+            with open(name, "wb") as file:
+                os.fchmod(file.fileno(), 0o600)
+                file.write(contents)
 
     def set_lock_state(self):
         """Unlocks the keychain, and locks it if the verb begins so."""
@@ -381,7 +396,9 @@ class Row:
     def judge(self, fault, outcome):
         succeeded = outcome.code == self.verb.code
         if not succeeded and outcome.code not in FAILED:
-            yield f"exit {outcome.code}"
+            # 127: a verb that starts a program cannot find it.
+            if outcome.code != 127 or not self.verb.is_at_terminal:
+                yield f"exit {outcome.code}"
         if not succeeded and fault.writes_to(2):
             yield "fails because nobody can read what it says"
         # A helper of docker writes its errors to standard output.
@@ -398,6 +415,8 @@ class Row:
             self.count += 1
             self.found = self.snapshot(outcome.out.decode(errors="replace"), self.count % 6 == 1)
         difference = self.difference(expected)
+        if self.verb.may_be_done and not succeeded and not self.difference(self.after):
+            difference = {}
         for key in self.told(succeeded, outcome):
             difference.pop(key, None)
         if difference:
@@ -407,7 +426,8 @@ class Row:
         """Returns what may be otherwise than expected, because the verb says so."""
         if not succeeded:
             # What a key change has begun is erased by the next write.
-            return ("isErasePending",) if self.verb.changes_keys else ()
+            erases = self.verb.changes_keys or self.verb.follows_key_change
+            return ("isErasePending",) if erases else ()
         if "warning: nothing was sent yet" in outcome.err:
             return ("circle",)
         if "locked for other programs" in outcome.err or "for itself" in outcome.err:

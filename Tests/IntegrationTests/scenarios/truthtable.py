@@ -42,10 +42,14 @@ class Verb:
         self.changes_keys = rest.pop("changes_keys", False)
         # Whether it only reads, and so has to give the right answer.
         self.reads = False
+        # Whether a key change before it was interrupted, so that it also erases old keys.
+        self.follows_key_change = rest.pop("follows_key_change", False)
         # By what it says that it is done, if the exit speaks of something else.
         self.done = rest.pop("done", None)
         # Whether an index is damaged when the verb begins.
         self.damages_index = rest.pop("damages_index", False)
+        # Whether it may have its effect although it fails: a lock that is not complete locks.
+        self.may_be_done = rest.pop("may_be_done", False)
         # Whether it needs a terminal, as an editor does.
         self.is_at_terminal = rest.pop("is_at_terminal", False)
         # The name of a file that it writes, and its exit code if nothing fails.
@@ -102,6 +106,7 @@ CHANGING_ITEMS = {
     "set_guarded": Verb("set target", "guarded", b"new"),
     "set_of_two_kinds": Verb("set target --accessibility after-first-unlock", input=b"new"),
     "set_shared": Verb("set target --cloud", input=b"new"),
+    "set_after_key_change": Verb("set target", input=b"new", follows_key_change=True),
     "set_if_absent": Verb("set fresh --if-absent", input=b"new", names=("fresh",)),
     "remove": Verb("remove target --yes"),
     "remove_locked": Verb("remove target --yes", "guarded", is_locked=True),
@@ -160,9 +165,9 @@ CHANGING_ALL = {
     "sync_rename": Verb("sync devices rename mine other", "circle"),
     "sync_leave": Verb("sync leave --here --yes", "circle"),
     "unlock": Verb("unlock --passcode-fd {fd}", "guarded", lines=(ONE,), is_locked=True),
-    "lock": Verb("lock", "guarded"),
-    "lock_all": Verb("lock --all", "guarded"),
-    "lock_wait": Verb("lock --wait", "guarded"),
+    "lock": Verb("lock", "guarded", may_be_done=True),
+    "lock_all": Verb("lock --all", "guarded", may_be_done=True),
+    "lock_wait": Verb("lock --wait", "guarded", may_be_done=True),
 }
 
 FD = "--passcode-fd {fd}"
