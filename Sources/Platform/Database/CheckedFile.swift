@@ -18,7 +18,7 @@ internal import ValetCSQLite
 
     // What Swift does not import: SQLITE_IOERR_READ, SQLITE_IOERR_SHORT_READ (the file ends before
     // the bytes) and SQLITE_IOERR_CORRUPTFS.
-    private static let readError = SQLITE_IOERR | 1 << 8
+    static let readError = SQLITE_IOERR | 1 << 8
     private static let shortRead = SQLITE_IOERR | 2 << 8
     private static let corruptFileSystem = SQLITE_IOERR | 33 << 8
 

@@ -39,8 +39,8 @@ FAILED = (1, 75)
 STATUS = ("state", "level", "epoch", "items", "quarantinedRows", "isReadOnly", "lockState",
           "lockStateWarning", "locksIn", "autoLock", "recoveryKey", "needsRecovery",
           "isErasePending", "passcodeBound", "fingerprintGated")
-# How long a scenario tries in a test run.
-SECONDS = 25
+# How many verbs a scenario tries in a test run, and for how long.
+VERBS, SECONDS = 6, 15
 
 
 class Fault:
@@ -103,20 +103,20 @@ class Row:
 
     def prepare(self):
         """Makes the keychain of the verb, and what lies beside it."""
-        for path in (self.folder, self.template):
-            shutil.rmtree(path, ignore_errors=True)
-        os.makedirs(f"{self.folder}/store")
-        with open(f"{self.folder}/given.key", "wb") as file:
-            os.fchmod(file.fileno(), 0o600)
-            file.write(b"k" * 32)
-        with open(f"{self.folder}/editor", "w", encoding="utf-8") as file:
-            os.fchmod(file.fileno(), 0o700)
-            file.write('#!/bin/sh\nprintf edited >"$1"\n')
-        for words, input, *lines in (*BASES[self.verb.base], *self.verb.before):
+        shutil.rmtree(self.template, ignore_errors=True)
+        base = f"{self.world.folder}/base-{self.verb.base}"
+        if not os.path.exists(base):
+            self.make_base()
+            os.rename(self.folder, base)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.copytree(base, self.folder)
+        if self.verb.base == "guarded":
+            with open(f"{self.folder}/paper", encoding="utf-8") as file:
+                self.paper = file.read()
+            self.unlock()
+        for words, input, *lines in self.verb.before:
             outcome = self.run(words, input, lines)
             expect(outcome.code == 0, self.name, "before it:", words, outcome)
-            if words.startswith("recovery create"):
-                self.paper = outcome.out.decode().strip()
         if self.verb.damages_index:
             self.damage_index()
         if self.verb.follows_key_change:
@@ -128,6 +128,23 @@ class Row:
         self.identifier, self.first_epoch = status.get("keychainID"), status.get("epoch")
         self.held = Kernel.held(self.identifier)
         shutil.copytree(self.folder, self.template)
+
+    def make_base(self):
+        """Makes a keychain that several verbs begin with."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        os.makedirs(f"{self.folder}/store")
+        with open(f"{self.folder}/given.key", "wb") as file:
+            os.fchmod(file.fileno(), 0o600)
+            file.write(b"k" * 32)
+        with open(f"{self.folder}/editor", "w", encoding="utf-8") as file:
+            os.fchmod(file.fileno(), 0o700)
+            file.write('#!/bin/sh\nprintf edited >"$1"\n')
+        for words, input, *lines in BASES[self.verb.base]:
+            outcome = self.run(words, input, lines)
+            expect(outcome.code == 0, self.verb.base, words, outcome)
+            if words.startswith("recovery create"):
+                with open(f"{self.folder}/paper", "wb") as file:
+                    file.write(outcome.out.strip())
 
     def damage_index(self):
         """Takes the entry of an item out of an index; the pages keep checksums that fit."""
@@ -157,9 +174,12 @@ class Row:
     def set_lock_state(self):
         """Unlocks the keychain, and locks it if the verb begins so."""
         if self.verb.base == "guarded":
-            outcome = self.run("unlock --passcode-fd {fd}", lines=(ONE,))
-            expect(outcome.code == 0, "unlock:", outcome)
+            self.unlock()
             expect(not self.verb.is_locked or self.run("lock").code == 0, "lock")
+
+    def unlock(self):
+        outcome = self.run("unlock --passcode-fd {fd}", lines=(ONE,))
+        expect(outcome.code == 0, "unlock:", outcome)
 
     def begin(self):
         """Puts everything back to where the verb begins."""
@@ -396,8 +416,9 @@ class Row:
     def judge(self, fault, outcome):
         succeeded = outcome.code == self.verb.code
         if not succeeded and outcome.code not in FAILED:
-            # 127: a verb that starts a program cannot find it.
-            if outcome.code != 127 or not self.verb.is_at_terminal:
+            # 127: an editor cannot be found. 65: what a repair finds is damaged.
+            is_fair = {127: self.verb.is_at_terminal, 65: self.verb.damages_index}
+            if not is_fair.get(outcome.code):
                 yield f"exit {outcome.code}"
         if not succeeded and fault.writes_to(2):
             yield "fails because nobody can read what it says"
@@ -424,10 +445,12 @@ class Row:
 
     def told(self, succeeded, outcome):
         """Returns what may be otherwise than expected, because the verb says so."""
+        if self.verb.follows_key_change:
+            # Told before it, and still to be done.
+            return ("isErasePending",)
         if not succeeded:
             # What a key change has begun is erased by the next write.
-            erases = self.verb.changes_keys or self.verb.follows_key_change
-            return ("isErasePending",) if erases else ()
+            return ("isErasePending",) if self.verb.changes_keys else ()
         if "warning: nothing was sent yet" in outcome.err:
             return ("circle",)
         if "locked for other programs" in outcome.err or "for itself" in outcome.err:
@@ -496,7 +519,7 @@ class Table:
         need("strace")
         self.world, self.verbs, self.untrue = world, verbs, []
         world.other_home = f"{world.folder}/other"
-        self.seed = int(os.environ.get("VALET_TEST_SEED", "0") or 0)
+        self.seed = int(os.environ.get("VALET_TEST_SEED", "1"))
         self.random = random.Random(self.seed)
 
     def make_other_keychain(self):
@@ -519,11 +542,13 @@ class Table:
 
     def fill(self):
         self.make_other_keychain()
-        share = SECONDS / len(self.verbs)
-        for name, verb in self.verbs.items():
-            row = Row(self.world, name, verb)
+        names = list(self.verbs)
+        if not self.world.is_thorough:
+            names = self.random.sample(names, VERBS)
+        for name in names:
+            row = Row(self.world, name, self.verbs[name])
             found = row.faults()
-            end = None if self.world.is_thorough else time.monotonic() + share
+            end = None if self.world.is_thorough else time.monotonic() + SECONDS / VERBS
             if end:
                 self.random.shuffle(found)
             self.fill_row(row, found, end)
