@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 internal import ValetCLI
 internal import ValetKeychainModel
 internal import ValetKeychainServices
@@ -51,6 +52,10 @@ extension SyncCall {
     /// The absolute path: the agent runs in another folder than this command.
     private func absolute(_ path: String) throws(CLIError) -> String {
         guard let full = FilePath.resolved(path) else {
+            let code = errno
+            guard code == ENOENT || code == ENOTDIR else {
+                throw CLIError(SystemError(errno: code, during: "find the folder", path: path))
+            }
             throw .usage("there is no \(quoted(path))", hint: "make it, or mount it, first")
         }
         return full

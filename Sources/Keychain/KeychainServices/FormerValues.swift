@@ -45,11 +45,15 @@ extension KeychainSession {
         }
     }
 
-    /// Deletes the items that `query` describes, and all former values that it describes. Returns
-    /// how many items there were.
-    package func purge(_ query: ItemQuery) throws(KeychainFailure) -> Int {
+    /// Deletes the items that match one of the queries: all or none, unless more than 1,000 match
+    /// one of them. Returns how many items they were.
+    ///
+    /// - Parameter isPurging: Whether to delete also all former values that the queries describe.
+    package func delete(
+        _ queries: [ItemQuery], purging isPurging: Bool
+    ) throws(KeychainFailure) -> Int {
         try asking(.transfer([])) { () throws(KeychainFailure) in
-            try store.purge(query, for: caller)
+            try store.delete(queries, purging: isPurging, for: caller)
         }
     }
 

@@ -16,8 +16,11 @@ internal import ValetCSQLite
 
     private static var frameOffset: Int { unsafe MemoryLayout<State>.stride }
 
-    /// SQLITE_IOERR_SHORT_READ, which Swift does not import: the file ends before the bytes.
+    // What Swift does not import: SQLITE_IOERR_READ, SQLITE_IOERR_SHORT_READ (the file ends before
+    // the bytes) and SQLITE_IOERR_CORRUPTFS.
+    static let readError = SQLITE_IOERR | 1 << 8
     private static let shortRead = SQLITE_IOERR | 2 << 8
+    private static let corruptFileSystem = SQLITE_IOERR | 33 << 8
 
     @unsafe private struct State {
         /// SQLite's file points to this table, which is therefore the first.
@@ -122,8 +125,14 @@ internal import ValetCSQLite
     private func readRaw(
         _ bytes: UnsafeMutableRawPointer, _ byteCount: Int32, _ offset: Int64
     ) -> Int32 {
-        unsafe state.pointee.original.pointee.xRead?(file, bytes, byteCount, offset)
+        let code =
+            unsafe state.pointee.original.pointee.xRead?(file, bytes, byteCount, offset)
             ?? SQLITE_MISUSE
+        // SQLite makes damage of EIO. But nothing is known of bytes that were not read; only a
+        // repair leaves them out.
+        guard code == Self.corruptFileSystem, unsafe !state.pointee.system.pointee.acceptsDamage
+        else { return code }
+        return Self.readError
     }
 
     // Writing.

@@ -207,12 +207,17 @@ extension Connection {
     ///
     /// - Returns: One line for each problem, at most 100; none if the database is sound.
     package func integrityProblems() throws(SystemError) -> [String] {
+        let lines: [String]
         do {
-            let lines = try Statement("PRAGMA integrity_check", on: self).allTexts()
-            return lines == ["ok"] ? [] : lines
+            lines = try Statement("PRAGMA integrity_check", on: self).allTexts()
         } catch .corrupt {
             // Some damage aborts the check.
             return ["the check ended early: the database is damaged"]
         }
+        // SQLite lists the pages that it could not read among the damaged ones.
+        guard !lines.contains(where: { $0.hasPart("error code=\(CheckedFile.readError)") }) else {
+            throw SystemError(.inputOutput, during: "check the database", path: path)
+        }
+        return lines == ["ok"] ? [] : lines
     }
 }

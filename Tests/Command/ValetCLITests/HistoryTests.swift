@@ -119,12 +119,14 @@ import ValetKeychainStore
         #expect(bench.run("get", "key", "--app", "other", "--version", "1") == .success)
     }
 
-    @Test func `Former values and settings are in no list`() {
+    @Test func `Former values and settings are in no list and no count`() {
         set("one", "two")
         bench.run("settings", "history", "5")
         #expect(bench.run("list", "--all", "--names") == .success)
         #expect(bench.console.outputText == "key\n")
         #expect(bench.run("search", "valet.") == .notFound)
+        #expect(bench.run("status", "--json") == .success)
+        #expect(bench.console.outputText.contains("\"items\":1,"))
     }
 
     // Promise: 16.2

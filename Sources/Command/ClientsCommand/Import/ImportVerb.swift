@@ -182,7 +182,6 @@ struct ImportVerb {
             do {
                 try store(batch)
                 storedCount += batch.count
-                // Comparing takes no lock, so that other programs can write at the same time.
                 try compare(batch)
             } catch {
                 throw error.after(storing: storedCount, of: chosen.count, again: "import")
@@ -210,16 +209,28 @@ struct ImportVerb {
         }
     }
 
+    /// Comparing takes no lock, so that other programs can write meanwhile. What cannot be read now
+    /// is stored nevertheless.
     private func compare(_ batch: ArraySlice<Step>) throws(CLIError) {
         for step in batch {
-            guard let stored = try logins.stored(step.imported, in: scope),
-                let value = try logins.value(of: stored), value.isEqual(to: step.imported.value)
-            else {
-                throw CLIError(
-                    .failure, "\(quoted(step.imported.source)) differs from what was stored",
-                    hint: "another program may have changed it; import again to compare")
+            let isEqual: Bool
+            do {
+                isEqual = try isStored(step.imported)
+            } catch {
+                context.console.note(
+                    "valet: warning: what was stored could not be compared: \(error.message)")
+                return
             }
+            guard !isEqual else { continue }
+            throw CLIError(
+                .failure, "\(quoted(step.imported.source)) differs from what was stored",
+                hint: "another program may have changed it; import again to compare")
         }
+    }
+
+    private func isStored(_ item: ImportedItem) throws(CLIError) -> Bool {
+        guard let stored = try logins.stored(item, in: scope) else { return false }
+        return try logins.value(of: stored)?.isEqual(to: item.value) ?? false
     }
 
     // MARK: Report

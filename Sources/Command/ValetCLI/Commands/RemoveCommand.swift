@@ -31,11 +31,10 @@ enum RemoveCommand {
                 + "--accessibility, --cloud and --local choose, and reports how many secrets were "
                 + "removed. With --service, --server or --label it removes all passwords that "
                 + "match. A shared secret is removed on all devices.",
-            "With --all, up to 1,000 secrets of one accessibility are removed in one transaction. "
-                + "Others follow, and more are removed in batches, so that other programs can "
-                + "write in between. If a later batch fails, "
-                + "the error says how many secrets were removed; run the same command again for "
-                + "the rest.",
+            "--all removes all or none, unless more than 1,000 secrets have the same "
+                + "accessibility. These are removed in batches, so that other programs can write "
+                + "in between. If a later batch fails, the error says how many secrets were "
+                + "removed; run the same command again for the rest.",
             ItemOptions.placeDiscussion, ItemOptions.passwordDiscussion,
             ItemOptions.keyDiscussion,
         ],
@@ -146,36 +145,21 @@ enum RemoveCommand {
                         + "\(place)?", isGiven: false, because: reason(values))
             }
         }
-        var count = 0
-        do {
-            for query in selection.queries {
-                try removeAll(query, selection, purging: values.has(purge), keychain, &count)
-            }
-        } catch {
-            guard count > 0 else { throw error }
-            throw CLIError(
-                error.code, "\(error.message); before, \(counted(count)) went", hint: error.hint)
+        var canaryCount = 0
+        for query in selection.queries where selection.password == nil {
+            // The canary is removed with the rest, but does not count as a secret.
+            var canary = query
+            canary.attributes[.account] = .text(ServiceName.canaryAccount)
+            if try requesting(has(canary, keychain)) { canaryCount += 1 }
         }
+        let deleted = try requesting(
+            keychain.attempt(
+                keychain.session.delete(selection.queries, purging: values.has(purge))))
+        let count = max(0, deleted - canaryCount)
         if !values.has(ItemOptions.json) {
             console.note("valet: removed \(counted(count)) from \(place)")
         }
         return count
-    }
-
-    /// Removes what `query` finds, and adds the number of secrets to `count`.
-    private static func removeAll(
-        _ query: ItemQuery, _ selection: ItemSelection, purging: Bool,
-        _ keychain: CommandKeychain, _ count: inout Int
-    ) throws(CLIError) {
-        // The canary is removed with the rest, but does not count as a secret.
-        var canary = query
-        canary.attributes[.account] = .text(ServiceName.canaryAccount)
-        let hasCanary = selection.password == nil ? try requesting(has(canary, keychain)) : false
-        let deletedCount =
-            purging
-            ? try requesting(keychain.attempt(keychain.session.purge(query)))
-            : try deleteAll(query, keychain)
-        count += max(0, deletedCount - (hasCanary ? 1 : 0))
     }
 
     /// Why consent is needed.
@@ -209,17 +193,6 @@ enum RemoveCommand {
         } catch {
             guard error.code == .damaged else { throw error }
             return true
-        }
-    }
-
-    private static func deleteAll(
-        _ query: ItemQuery, _ keychain: CommandKeychain
-    ) throws(CLIError) -> Int {
-        do {
-            return try keychain.attempt(keychain.session.delete(query))
-        } catch {
-            if error.code == .itemNotFound { return 0 }
-            throw CLIError(error)
         }
     }
 

@@ -60,9 +60,9 @@ package struct RowKinds {
 
 /// Counts of rows, which need no key.
 package enum RowCount {
-    /// The number of items of each presence kind, where kind 0 needs no presence. Bits 8 and 9 of
-    /// the flags are the kind; bit 1 marks a tombstone, and bit 2 an item of the keychain's own
-    /// (docs/FORMAT.md §5). Reads all rows.
+    /// The number of a person's items of each presence kind, where kind 0 needs no presence. Bits 8
+    /// and 9 of the flags are the kind, bit 1 marks a tombstone, and bit 2 an item of the
+    /// keychain's own (docs/FORMAT.md §5). Reads all rows.
     package static func items(in connection: Connection) throws(SystemError) -> [Int64: Int] {
         let statement = Statement(
             """

@@ -23,22 +23,34 @@ extension ItemStore {
     package func delete(
         _ query: ItemQuery, for caller: Caller
     ) throws(KeychainFailure) -> Int {
-        let count = try deleteAll(query, for: caller)
+        let count = try delete([query], for: caller)
         guard count > 0 else { throw keychain.notFound(Self.deleting) }
         return count
     }
 
-    /// Like ``delete(_:for:)``, but finding none is no error.
-    func deleteAll(_ query: ItemQuery, for caller: Caller) throws(KeychainFailure) -> Int {
-        let groups = try caller.groups(changing: query.accessGroup, during: Self.deleting)
+    /// Like ``delete(_:for:)`` with several queries; that none matches is no error. If none of them
+    /// may match more than 1,000 rows, deletes all matches, or nothing.
+    ///
+    /// - Parameter isPurging: Whether to delete the former values of such items, too, also of those
+    ///   that were removed before.
+    package func delete(
+        _ queries: [ItemQuery], purging isPurging: Bool = false, for caller: Caller
+    ) throws(KeychainFailure) -> Int {
+        let caller = isPurging ? caller.purging : caller
         let attempt: Deletion?
         do {
+            let isSmall = queries.count == 1 && queries[0].namesOneItem && !isPurging
             attempt = try shareWrite(
-                Self.deleting, byteCount: query.namesOneItem ? 0 : nil
+                Self.deleting, byteCount: isSmall ? 0 : nil
             ) { (rows) throws(KeychainFailure) -> Deletion in
                 let items = ItemTransaction(rows, caller)
-                guard try !items.hasMany(query, groups) else { return .isLarge }
-                return .done(try items.delete(query))
+                for query in queries where try items.hasMany(query) { return .isLarge }
+                var count = 0
+                for query in queries { count += try items.delete(query) }
+                if isPurging {
+                    for query in queries { try items.dropFormerOfNothing(query) }
+                }
+                return .done(count)
             }
         } catch {
             guard error.code == .diskFull, caller.keepsHistory else { throw error }
@@ -47,9 +59,30 @@ extension ItemStore {
         }
         return switch attempt {
         case .done(let count): count
-        case .isLarge: try MassDeletion(store: self, query: query, caller: caller).run()
+        case .isLarge: try deleteMany(queries, purging: isPurging, for: caller)
         case nil: 0
         }
+    }
+
+    private func deleteMany(
+        _ queries: [ItemQuery], purging isPurging: Bool, for caller: Caller
+    ) throws(KeychainFailure) -> Int {
+        var count = 0
+        do {
+            for query in queries {
+                count += try MassDeletion(store: self, query: query, caller: caller).run()
+            }
+            if isPurging {
+                _ = try writeRows(Self.deleting) { (rows) throws(KeychainFailure) in
+                    let items = ItemTransaction(rows, caller)
+                    for query in queries { try items.dropFormerOfNothing(query) }
+                }
+            }
+        } catch {
+            guard count > 0 else { throw error }
+            throw KeychainFailure(error, adding: "\(count) items were deleted before")
+        }
+        return count
     }
 
     /// Deletes every item that one of the queries finds, in one transaction however many there are.
@@ -83,9 +116,8 @@ extension ItemTransaction {
     }
 
     /// Whether more rows may match than one transaction deletes.
-    fileprivate func hasMany(_ query: ItemQuery, _ groups: [AccessGroup]) throws(KeychainFailure)
-        -> Bool
-    {
+    fileprivate func hasMany(_ query: ItemQuery) throws(KeychainFailure) -> Bool {
+        let groups = try caller.groups(changing: query.accessGroup, during: operation)
         guard !query.namesOneItem else { return false }
         let limit = MassDeletion.wholeCount
         return try translating(

@@ -118,7 +118,7 @@ extension ItemTransaction {
     }
 
     /// Deletes the items and their former rows.
-    fileprivate func purge(
+    func purge(
         _ items: [ItemVersion], _ former: [FormerItem]
     ) throws(KeychainFailure) {
         for item in former { try rows.dropFormer(namedLike: item.kept) }
@@ -247,19 +247,6 @@ extension ItemStore {
             try ItemTransaction(rows, caller.purging).purge(items, former)
         }
         if isDone == nil { throw keychain.notFound(operation) }
-    }
-
-    /// Deletes the items that `query` describes with their former values, and the former values of
-    /// such items that were removed before. Many items are deleted in batches, as by
-    /// ``delete(_:for:)``, and what was removed before comes last.
-    ///
-    /// - Returns: How many items were deleted.
-    package func purge(_ query: ItemQuery, for caller: Caller) throws(KeychainFailure) -> Int {
-        let count = try deleteAll(query, for: caller.purging)
-        _ = try writeRows(Self.deleting) { (rows) throws(KeychainFailure) in
-            try ItemTransaction(rows, caller).dropFormerOfNothing(query)
-        }
-        return count
     }
 
     /// Deletes every former value of every application, and keeps none from now on, in one step.

@@ -143,7 +143,7 @@ extension LockStateProvider.Circumstances {
         process.user = geteuid()
         process.isElevated = isElevated
         process.refusal = LockStateProvider.kernelRefusal()
-        process.hasBootID = BootID.current != nil
+        process.hasBootID = BootID.exists
         process.container = container(read, exists)
         process.hasOwnUserIDs = read("/proc/self/uid_map").map { !isIdentity($0) } ?? false
         process.hasOwnClock = read("/proc/self/timens_offsets").map(hasOffset) ?? false

@@ -425,7 +425,10 @@ extension SharedKeys {
             else { continue }
             findings.append("the keychain's opened keys in the kernel are not trusted: \(error)")
         }
-        let files = (try? places.files(of: try binding(), for: .reading)) ?? []
+        // Without all files it is unknown which keys are in use.
+        guard let files = try? places.files(of: try binding(), for: .reading) else {
+            return findings
+        }
         let known = files.flatMap(\.serials)
         let others = named().filter { !known.contains($0.key) }
         if !others.isEmpty {

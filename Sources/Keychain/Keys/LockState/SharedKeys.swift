@@ -82,7 +82,7 @@ final class SharedKeys: Sendable {
 
     /// The data to which sharing keys are bound in this process.
     ///
-    /// - Throws: ``KeychainFailure``: `kernelRefuses` if the kernel gives no boot id.
+    /// - Throws: ``KeychainFailure``: `kernelRefuses` if the kernel's boot id cannot be read.
     func binding() throws(KeychainFailure) -> SharingBinding {
         guard let bootID = BootID.current else {
             throw KeychainFailure(.kernelRefuses, during: .probe)

@@ -197,16 +197,15 @@ package struct BootTime: Hashable, Comparable, Sendable {
 }
 
 extension BootID {
-    private static let known = Lock<BootID?>(nil)
+    private static let path = "/proc/sys/kernel/random/boot_id"
+    private static let first = BootID(uuid: TextFile.contents(path))
 
-    /// The kernel's id of this run of the machine; nil if it cannot be read now.
-    static var current: BootID? {
-        known.withLock { known in
-            // A failure may be one of the moment, such as a lack of descriptors.
-            known = known ?? BootID(uuid: TextFile.contents("/proc/sys/kernel/random/boot_id"))
-            return known
-        }
-    }
+    /// The kernel's id of this run of the machine; nil if it gives none, or if it cannot be read
+    /// now.
+    static var current: BootID? { first ?? BootID(uuid: TextFile.contents(path)) }
+
+    /// Whether the kernel has an id, which may not be readable now.
+    static var exists: Bool { first != nil || FilePath.isRegularFile(path) }
 
     /// Parses a UUID; nil for other text.
     init?(uuid: String?) {
