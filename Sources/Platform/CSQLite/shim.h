@@ -117,4 +117,17 @@ static inline int valet_sqlite3_read_log(
     return code == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : code;
 }
 
+/* Writes zeros over the header of the log's frame at `offset`, if there is one. Then nobody takes it
+   or those behind it for frames. */
+static inline int valet_sqlite3_end_log(sqlite3 *database, sqlite3_int64 offset) {
+    static const char zeros[24];
+    sqlite3_file *log = 0;
+    sqlite3_int64 size;
+    int code = sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+    if (code != SQLITE_OK || !log || !log->pMethods) return code;
+    code = log->pMethods->xFileSize(log, &size);
+    if (code != SQLITE_OK || size <= offset) return code;
+    return log->pMethods->xWrite(log, zeros, sizeof zeros, offset);
+}
+
 #endif

@@ -21,10 +21,15 @@ package struct Transaction: ~Copyable {
 
     /// Makes the changes permanent: when this returns, they survive a power cut.
     ///
-    /// - Throws: ``SystemError``: `diskFull`, `inputOutput`, … Then nothing has changed.
+    /// - Throws: ``SystemError``: `diskFull`, `inputOutput`, … Then nothing has changed, unless the
+    ///   hint says that this is not known.
     package consuming func commit() throws(SystemError) {
-        try connection.run(.commit)
-        hasEnded = true
+        do throws(SystemError) {
+            try connection.run(.commit)
+            hasEnded = true
+        } catch {
+            throw connection.takingBackCommit(after: error)
+        }
     }
 
     deinit {
@@ -156,6 +161,27 @@ extension Connection {
         guard isInTransaction else { return }
         // A rollback fails only if the device fails; then the log ends before the transaction.
         try? run(.rollBack)
+    }
+
+    /// Takes a commit back that has failed. All its frames may be in the log, and only not known to
+    /// be durable: the next program that opens the log would find them, and take them for committed.
+    ///
+    /// - Returns: The error of the commit.
+    func takingBackCommit(after error: SystemError) -> SystemError {
+        rollBack()
+        do throws(SystemError) {
+            guard let index = try LogIndex(of: self) else { return error }
+            let end = LogFormat.offset(ofFrame: index.header.frameCount)
+            let database = unsafe try openDatabase("end the log")
+            try check(unsafe valet_sqlite3_end_log(database, Int64(end)), "end the log")
+            return error
+        } catch {
+            return SystemError(
+                .inputOutput, during: "commit", path: path,
+                cause: (sqlite: error.sqliteCode, system: error.systemError),
+                hint: "look whether the change was made before you make it again: the disk failed "
+                    + "at the commit, and again when it was taken back")
+        }
     }
 
     /// Undoes all changes since the savepoint. If that fails, undoes the whole transaction.

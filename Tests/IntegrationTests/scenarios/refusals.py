@@ -3,6 +3,7 @@
 """Key changes in which a system call fails: an error, nothing lost, and the process goes on."""
 
 import collections
+import json
 import os
 import shutil
 
@@ -10,7 +11,8 @@ from keychanges import (BOUND, CHANGES, CLASSES, GATED, KEYRING, PASSCODE_CLASS,
                         prepare, steps, verify)
 from kills import CHANGING, spread
 from places import leave_room
-from support import CRASH_TEST, Agent, expect, mount, private_mounts, scenario
+from support import (CRASH_TEST, Agent, expect, kill_session, mount, need, private_mounts,
+                     scenario)
 
 # The errors that a program may get when the disk or the kernel fails.
 CODES = {"diskFull", "inputOutput", "outOfMemory"}
@@ -155,3 +157,23 @@ def creating_recovery_key(world):
 def recovering(world):
     """A system call that fails during a recovery leaves a usable keychain."""
     refuse_each(world, CHANGES["recovering"])
+
+
+@scenario
+def unconfirmed_commits(world):
+    """A commit that the disk does not confirm does not come back when the log is opened anew."""
+    need("strace")
+    prefix = ("strace", "-f", "-o", "/dev/null", "-e", "trace=fdatasync,fsync", "-e",
+              "inject=fdatasync,fsync:error=EIO")
+    world.set("key", "old")
+    for words in (("set", "key"), ("recovery", "create", "--yes")):
+        # A program that is killed leaves a log with frames: the next commit comes behind them.
+        agent = Agent(world, {"VALET_LOCK_STATE": "process"})
+        agent.do("set a one")
+        outcome = world.run(*words, input=b"new", prefix=prefix)
+        expect(outcome.code != 0 and not outcome.out, "not refused:", outcome)
+        kill_session(agent.process)
+        world.started.remove(agent.process)
+        expect(world.get("key") == "old", "the refused value is there")
+        status = json.loads(world.run("status", "--json").out)
+        expect(status["recoveryKey"] is False, "nobody has the recovery key:", status)
