@@ -115,7 +115,7 @@ import Testing
         "\"$0\" import --from json items.json --json", "\"$0\" import --from json items.json",
         "\"$0\" backup create file --json --passphrase-fd 3 3<passphrase",
         "\"$0\" backup restore kept --skip-existing --passphrase-fd 3 3<passphrase",
-        "\"$0\" doctor --clear-quarantine --yes",
+        "\"$0\" doctor --purge-damaged --yes",
     ])
     func `The built command succeeds if only the report of its effect cannot be written`(
         _ line: String

@@ -63,8 +63,8 @@ enum DoctorCommand {
         if values.has(repairsIndexes) { try repairIndexes(context, isAgreed: isAgreed) }
         if values.has(purgesDamaged) { try purgeDamaged(context, isAgreed: isAgreed) }
         let findings = findings(context)
-        let mends = [discardsLog, repairsIndexes, purgesDamaged].contains { values.has($0) }
-        try context.console.report(ofEffect: mends) { () throws(CLIError) in
+        let isChange = changes.contains { values.has($0) }
+        try context.console.report(ofEffect: isChange) { () throws(CLIError) in
             try Finding.write(findings, asJSON: values.has(ItemOptions.json), context.console)
         }
         let severities = Set(findings.map(\.severity))

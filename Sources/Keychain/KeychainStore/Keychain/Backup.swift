@@ -65,7 +65,7 @@ extension Keychain {
             }
         }
         guard let (rows, state) = copied else { throw absent }
-        // A read of a keychain that was replaced meanwhile is made again. From here on, nothing is.
+        // If the keychain was replaced, the read alone is made again. What follows is made once.
         let origin = BackupOrigin(keychainID: state.keychainID, milliseconds: milliseconds)
         let writer = try BackupWriter(
             to: request.path, replacing: request.isReplacing, origin: origin,
