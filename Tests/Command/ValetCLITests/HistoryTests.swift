@@ -318,6 +318,7 @@ import ValetKeychainStore
         #expect(value == "three" && former(1) == "two")
     }
 
+    // Promise: 16.5
     @Test func `The last value of a removed secret is damaged, and no older one is brought back`()
         throws
     {
@@ -374,6 +375,7 @@ import ValetKeychainStore
         #expect(rowCount == 1)
     }
 
+    // Promise: 16.2
     @Test func `remove --all --purge leaves no former value of what was removed before`() throws {
         set("one", "two", options: ["--cloud"])
         bench.run("remove", "key", "--yes")
@@ -433,6 +435,7 @@ import ValetKeychainStore
         }
     }
 
+    // Promise: 16.3
     @Test func `A restore keeps what it replaces`() throws {
         set("one")
         let file = bench.store.folder + ".backup"

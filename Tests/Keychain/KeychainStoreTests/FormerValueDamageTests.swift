@@ -12,6 +12,7 @@ import ValetTestSupport
     private let history = History()
     private static let tenYears = 315_360_000.0
 
+    // Promise: 16.5
     @Test func `The value that was replaced last comes first after a clock that was ahead`()
         throws
     {
@@ -29,6 +30,7 @@ import ValetTestSupport
         #expect(try history.epochs.value("a") == "5")
     }
 
+    // Promise: 16.5
     @Test func `Rows from the end of time do not displace the value that is replaced`() throws {
         try history.set("1", "2", "3", "4")
         try history.keychain.tamper("UPDATE former SET kept = 9223372036854775807 - kept % 1000")
@@ -61,6 +63,7 @@ import ValetTestSupport
 @Suite struct `A damaged former value` {
     private let history = History()
 
+    // Promise: 16.5
     @Test(
         arguments: [
             "UPDATE former SET flags = 2 WHERE kept = (SELECT max(kept) FROM former)",
@@ -88,6 +91,7 @@ import ValetTestSupport
         #expect(try history.epochs.value("a") == "1")
     }
 
+    // Promise: 16.2
     @Test(
         arguments: [
             "UPDATE former SET flags = -1", "UPDATE former SET class = 9",
@@ -107,6 +111,7 @@ import ValetTestSupport
 @Suite struct `A damaged setting` {
     private let history = History()
 
+    // Promise: 16.7
     @Test(
         arguments: [
             "UPDATE item SET names = zeroblob(72) WHERE protection = 5",
@@ -150,6 +155,7 @@ import ValetTestSupport
 @Suite struct `Former values that need the passcode` {
     private let history = History()
 
+    // Promise: 16.1
     @Test func `are counted before the passcode is removed`() throws {
         try history.setPasscode()
         try history.set("1", "2", "3", as: .whenPasscodeSetThisDeviceOnly)
@@ -163,6 +169,7 @@ import ValetTestSupport
         #expect(try history.column("SELECT count(*) FROM former") == before - 3)
     }
 
+    // Promise: 14.12
     @Test func `are counted before a recovery`() throws {
         try history.setPasscode()
         try history.set("1", "2", "3", as: .whenPasscodeSetThisDeviceOnly)

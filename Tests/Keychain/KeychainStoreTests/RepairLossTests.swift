@@ -72,6 +72,7 @@ import ValetTestSupport
         return try history.store.keychain.repairIndexes(acceptingLoss: true)
     }
 
+    // Promise: 14.6
     @Test func `is refused if former values are lost`() throws {
         for name in ["a", "b", "c", "d", "e", "f", "g", "h", "i"] {
             try history.set("1", "2", "3", "4", name: name)
@@ -83,6 +84,7 @@ import ValetTestSupport
         #expect(history.keychain.damage() == [])
     }
 
+    // Promise: 14.6
     @Test(arguments: ["item_by_place", "attribute"])
     func `is refused if rows are lost, and a witness cannot be read`(_ index: String) throws {
         for number in 0..<30 {

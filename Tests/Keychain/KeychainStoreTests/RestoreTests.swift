@@ -207,6 +207,7 @@ import ValetTestSupport
         try source.backUp(to: file)
     }
 
+    // Promise: 16.3
     @Test(arguments: [RestorePolicy.replace, .keepNewer], [false, true])
     func `leaves it as it is, and counts it`(_ policy: RestorePolicy, _ isDryRun: Bool) throws {
         let keychain = TestKeychain()

@@ -102,9 +102,6 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
     /// The item is one of the keychain's own, which are in no count: docs/FORMAT.md §8.2.
     package static let ofKeychain = RowFlags(rawValue: 1 << 2)
 
-    /// The item is the keychain's own, as a setting, and no item of a person: docs/FORMAT.md §8.2.
-    package static let own = RowFlags(rawValue: 1 << 2)
-
     /// The value is sealed under an application's password: docs/FORMAT.md §5.5.
     package static let password = RowFlags(rawValue: 1 << 10)
 

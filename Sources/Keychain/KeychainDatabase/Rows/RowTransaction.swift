@@ -138,11 +138,10 @@ package struct RowTransaction {
         let kind = kind.marking(item.content)
         let cipher = try cipher(kind)
         let (content, index) = (item.content, item.index)
-        let flags = content.accessGroup.isOfKeychain ? kind.flags.union(.own) : kind.flags
         let header = RowHeader(
             number: try translating(nextNumber(), during: operation),
             salt: .random(in: .min ... .max), version: 1,
-            itemClass: itemClass, protectionClass: kind.protectionClass, flags: flags,
+            itemClass: itemClass, protectionClass: kind.protectionClass, flags: kind.flags,
             epoch: state.epoch.keys.epoch, placeHash: index.place.service.place,
             accountHash: index.place.account)
         let stored = kind.flags.contains(.password) ? try boxed(value, header) : value
