@@ -164,7 +164,7 @@ extension Connection {
     }
 
     /// Takes a commit back that has failed. All its frames may be in the log, and only not known to
-    /// be durable: the next program that opens the log would find them, and take them for committed.
+    /// be durable: the next program that opens the log would take them for committed.
     ///
     /// - Returns: The error of the commit.
     func takingBackCommit(after error: SystemError) -> SystemError {
