@@ -35,7 +35,8 @@ struct DockerCredentials {
             do {
                 try context.console.write(error.message + "\n")
             } catch {
-                return error.code
+                // Docker knows no other code.
+                return .failure
             }
             // On standard error, where docker ignores it and people see it.
             if let hint = error.hint { context.console.hint(hint) }

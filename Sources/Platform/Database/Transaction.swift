@@ -169,6 +169,8 @@ extension Connection {
     /// - Returns: The error of the commit.
     func takingBackCommit(after error: SystemError) -> SystemError {
         rollBack()
+        // A closed descriptor may be another file by now.
+        guard error.code != .descriptorsClosed else { return error }
         do throws(SystemError) {
             guard let index = try LogIndex(of: self) else { return error }
             let end = LogFormat.offset(ofFrame: index.header.frameCount)

@@ -423,6 +423,9 @@ def is_damage(outcome, case):
     if outcome.code == 0 and b'"set":null' in outcome.out:
         return True
     said = outcome.err + outcome.out.decode(errors="replace")
+    # Docker's helper has one exit code for every error, and tells it on standard output.
+    if outcome.code == 1 and b"damaged" in outcome.out:
+        return True
     if case.tree not in ("keychain", "keybag"):
         return False
     # Published keys belong to the settings and the keybag that were authenticated.

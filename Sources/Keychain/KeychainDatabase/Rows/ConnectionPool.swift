@@ -84,27 +84,6 @@ package final class ConnectionPool: Sendable {
 
     // Writing.
 
-    /// Takes the writers' lock, and checks that the keychain is writable and in its place.
-    ///
-    /// - Throws: ``SystemError``: `busy` at the deadline, `readOnly`, `replaced`; the codes of
-    ///   ``KeychainPlace/look(underLock:)``.
-    package func lockForWriting(_ deadline: Deadline) throws(SystemError) -> HeldLock {
-        guard !directory.isReadOnly else {
-            throw SystemError(.readOnly, during: "write", path: directory.path)
-        }
-        let held = try lock.acquire(before: deadline)
-        guard try place.look(underLock: true) == .inPlace else { throw place.replacement }
-        return held
-    }
-
-    /// Waits until no process is writing or changing keys.
-    ///
-    /// - Throws: ``SystemError``: `busy`; `replaced` if the keychain is not in its place any more.
-    package func awaitWriters(_ deadline: Deadline) throws(SystemError) {
-        guard !directory.isReadOnly else { return }
-        _ = try lockForWriting(deadline)
-    }
-
     /// The connection that writes; the caller holds the lock.
     package func writer(
         _ deadline: Deadline, for operation: String = opening

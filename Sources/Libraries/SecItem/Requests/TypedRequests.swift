@@ -21,7 +21,7 @@ struct AddRequest {
     init(
         _ dictionary: NSDictionary, of caller: Caller? = nil
     ) throws(KeychainFailure) {
-        let contents = try RequestReader(dictionary, for: .add)
+        let contents = try DictionaryReader(dictionary, for: .add)
         try contents.refuseSkipping()
         _ = try caller?.group(writing: contents.accessGroup, during: SecItemCall.add.operation)
         try contents.refuseMatchKeys()
@@ -49,7 +49,7 @@ struct CopyRequest {
     init(
         _ dictionary: NSDictionary, of caller: Caller? = nil
     ) throws(KeychainFailure) {
-        let contents = try RequestReader(dictionary, for: .copyMatching)
+        let contents = try DictionaryReader(dictionary, for: .copyMatching)
         _ = try caller?.groups(
             searching: contents.accessGroup, during: SecItemCall.copyMatching.operation)
         if contents.reference != nil && contents.namesAttributes {
@@ -67,7 +67,7 @@ struct CopyRequest {
         apply(contents.limit ?? .one)
     }
 
-    private mutating func apply(_ limit: RequestReader.Limit) {
+    private mutating func apply(_ limit: DictionaryReader.Limit) {
         switch limit {
         case .one, .number(1): search.query.limit = 1
         case .all, .number(-1):
@@ -90,11 +90,11 @@ struct UpdateRequest {
     var value: Data?
 
     init(_ query: NSDictionary, _ changes: NSDictionary) throws(KeychainFailure) {
-        let contents = try RequestReader(query, for: .update)
+        let contents = try DictionaryReader(query, for: .update)
         try contents.refuseMatchKeys()
         try contents.refuseSkipping()
         search = contents.search
-        let changed = try RequestReader(changes: changes, of: contents.itemClass)
+        let changed = try DictionaryReader(changes: changes, of: contents.itemClass)
         var attributes = changed.attributes
         attributes[.modificationDate] = nil
         self.changes = ItemChanges(
@@ -123,7 +123,7 @@ extension SearchRequest {
     ///
     /// Return flags, limits and the value have no effect (§7, and §3.3 on macOS).
     init(deleting dictionary: NSDictionary) throws(KeychainFailure) {
-        let contents = try RequestReader(dictionary, for: .delete)
+        let contents = try DictionaryReader(dictionary, for: .delete)
         try contents.refuseMatchKeys()
         try contents.refuseSkipping()
         self = contents.search
@@ -141,7 +141,7 @@ struct ReturnedParts: OptionSet, Hashable {
     static let persistentReference = ReturnedParts(rawValue: 8)
 }
 
-extension RequestReader {
+extension DictionaryReader {
     fileprivate var search: SearchRequest {
         var query = ItemQuery(itemClass, attributes: attributes, accessGroup: accessGroup)
         query.reference = reference

@@ -6,8 +6,8 @@ internal import ValetKeychainServices
 
 /// The contents of a dictionary, with each key read on its own (spec/secitem.md §3.1).
 ///
-/// The initialisers of the requests in `SecItemRequest.swift` decide what a call does with them.
-struct RequestReader {
+/// The initialisers of the requests in `TypedRequests.swift` decide what a call does with them.
+struct DictionaryReader {
     /// The value of `kSecAttrSynchronizable`; `neither` matches nothing.
     enum Synchronizable {
         case local, synchronized, any, neither
@@ -286,7 +286,7 @@ extension AttributeInput {
 }
 
 // Return flags, values, and `kSecUse…` keys (spec/secitem.md §3.1, §10.5).
-extension RequestReader {
+extension DictionaryReader {
     mutating func takeReturn(_ key: String, _ value: Any) throws(KeychainFailure) {
         let part: ReturnedParts =
             switch key {
@@ -350,7 +350,7 @@ extension RequestReader {
 }
 
 // Match keys (spec/secitem.md §3.6).
-extension RequestReader {
+extension DictionaryReader {
     mutating func takeMatch(_ key: String, _ value: Any) throws(KeychainFailure) {
         if key == kSecMatchLimit as String { return limit = try self.limit(value) }
         namesMatches = true
@@ -386,7 +386,7 @@ extension RequestReader {
 }
 
 // Attributes: keys of four characters (spec/secitem.md §2.1, §3.1).
-extension RequestReader {
+extension DictionaryReader {
     mutating func takeAttribute(_ key: String, _ value: Any) throws(KeychainFailure) {
         guard let attribute = Attribute(requestKey: key), attribute.exists(in: itemClass) else {
             throw call.failure(
