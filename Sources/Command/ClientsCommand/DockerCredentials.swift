@@ -35,12 +35,12 @@ struct DockerCredentials {
             do {
                 try context.console.write(error.message + "\n")
             } catch {
-                // Docker knows no other code.
-                return .failure
+                return error.code
             }
             // On standard error, where docker ignores it and people see it.
             if let hint = error.hint { context.console.hint(hint) }
-            return error.code
+            // Docker knows no other code.
+            return .failure
         }
     }
 
