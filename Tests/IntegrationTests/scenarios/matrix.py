@@ -360,7 +360,8 @@ def entries(out):
 
 # Where an index leads, and columns that a search trusts because it meets too many rows.
 NUMBERS = ("rowid", "number")
-UNSEEN = (("item", "hashes"), ("former", "group_hash"))
+UNSEEN = (("item", "hashes"), ("former", "group_hash"), ("former", "service_hash"),
+          ("former", "account_hash"))
 RIGHT, SAID, HIDDEN, UNREADABLE = "right", "damaged", "hidden", "unreadable"
 
 

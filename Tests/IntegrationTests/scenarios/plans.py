@@ -29,7 +29,7 @@ OF_ALL = {
 def prepared_statements():
     """Returns the text of the file with the statements that a connection prepares."""
     found = [text for path in SOURCES.glob("Keychain*/**/*.swift")
-             if "WHERE attribute.hash" in (text := path.read_text())]
+             if "SELECT number FROM attribute WHERE hash" in (text := path.read_text())]
     expect(len(found) == 1, "files with prepared statements:", len(found))
     return found[0]
 
@@ -53,6 +53,7 @@ def of_statements(world):
     scans = {text for text, plan in plans.items()
              if any(step.startswith("SCAN") and step != "SCAN CONSTANT ROW" for step in plan)}
     expect(scans <= OF_ALL, "read a whole table:", {text: plans[text] for text in scans - OF_ALL})
-    label = [plan for text, plan in plans.items() if "WHERE attribute.hash" in text]
+    label = [plan for text, plan in plans.items()
+             if "SELECT number FROM attribute WHERE hash" in text]
     expect("SEARCH attribute USING PRIMARY KEY" in label[0][0], label)
     print(f"{len(plans)} statements")
