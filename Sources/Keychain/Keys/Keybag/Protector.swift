@@ -24,8 +24,8 @@ package struct Protector: ~Copyable, Sendable {
         let object: [UInt8]
     }
 
-    let secret: DeviceSecret
-    let share: Share
+    private let secret: DeviceSecret
+    private let share: Share
     /// The TPM's object of the device secret, as keybags store it; nil if the secret comes from
     /// elsewhere, or if this only opens keybags.
     private let deviceObject: [UInt8]?
@@ -118,6 +118,31 @@ package struct Protector: ~Copyable, Sendable {
 
     package var deviceKeyID: KeyID { secret.id }
 
+    /// Unwraps the root key of `keybag`, which must be of this kind.
+    ///
+    /// - Throws: ``KeychainFailure``: `keyUnavailable` if the keybag names another secret;
+    ///   `locked` if the passcode was stretched, or the TPM's object made, for another
+    ///   keybag; `authenticationFailed`; `keychainDamaged` if the keybag was changed.
+    package func rootKey(of keybag: LockedKeybag) throws(KeychainFailure) -> RootKey {
+        try keybag.check(secret)
+        let keychainID = keybag.keychainID
+        switch share {
+        case .none:
+            return try keybag.rootKey(in: .rootByDevice, under: deviceKEK(for: keychainID))
+        case .passcode(let passcode):
+            try keybag.check(.argon2, is: passcode.argon2.bytes)
+            return try keybag.rootKey(
+                in: .rootByPasscode, under: kek(for: keychainID, passcode),
+                parameters: rootParameters, wrongKey: .wrongPasscode)
+        case .tpm(let share):
+            try keybag.check(.argon2, is: share.passcode.argon2.bytes)
+            try keybag.check(.tpmPasscodeObject, is: share.object)
+            return try keybag.rootKey(
+                in: .rootByTPM, under: kek(for: keychainID, share), parameters: rootParameters,
+                wrongKey: .wrongPasscode)
+        }
+    }
+
     /// The keys under which the keys of `keybag` are wrapped.
     ///
     /// - Throws: As ``rootKey(of:)``.
@@ -138,7 +163,7 @@ package struct Protector: ~Copyable, Sendable {
         }
     }
 
-    func kek(
+    private func kek(
         for keychainID: KeychainID, _ passcode: borrowing StretchedRecord
     ) -> PasscodeKEK {
         KeyedHash.derive(from: secret, .passcodeKEK) { hash in
@@ -147,7 +172,7 @@ package struct Protector: ~Copyable, Sendable {
         }
     }
 
-    func kek(for keychainID: KeychainID, _ share: borrowing TPMShare) -> PasscodeKEK {
+    private func kek(for keychainID: KeychainID, _ share: borrowing TPMShare) -> PasscodeKEK {
         KeyedHash.derive(from: secret, .passcodeKEKTPM) { hash in
             hash.append(keychainID)
             hash.append(share.unsealed)
@@ -156,7 +181,7 @@ package struct Protector: ~Copyable, Sendable {
     }
 
     /// The data to which the wrap of the root key is bound, beside keychain and epoch.
-    var rootParameters: [UInt8] {
+    private var rootParameters: [UInt8] {
         switch share {
         case .none: []
         case .passcode(let passcode): passcode.argon2.bytes
