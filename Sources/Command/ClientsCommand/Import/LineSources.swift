@@ -22,9 +22,6 @@ struct TextReader {
     /// Whether the next byte is this one.
     func isAt(_ character: Unicode.Scalar) -> Bool { next == UInt8(ascii: character) }
 
-    /// Whether the next byte is a space or a tab.
-    var isAtBlank: Bool { isAt(" ") || isAt("\t") }
-
     mutating func advance() {
         if isAt("\n") { line += 1 }
         position += 1

@@ -171,6 +171,8 @@ extension KeychainPasscodes {
         let pool = keychain.pool
         let held = try translating(pool.lockForWriting(deadline), during: operation)
         let writer = try pool.writer(deadline, for: operation)
+        // Has freed pages overwritten again, if the disk was nearly full before.
+        pool.makeRoomInLog(writer)
         let transaction = try translating(
             Transaction(on: writer.connection), during: operation)
         let current = try keychain.currentHeader(writer.reading, for: operation)

@@ -224,17 +224,19 @@ struct KeychainExamination {
     private static let patience: Int64 = 200_000_000
 
     /// The processes that prevent the log from being shortened: those that were stopped while they
-    /// read, and those that keep reading while the log is long. While a process reads, every write
-    /// makes the log longer.
+    /// read, and those that keep reading while the log is long, or while old keys are to be erased.
+    /// While a process reads, every write makes the log longer.
     private func readerFindings() -> [Finding] {
         let first = DatabaseReader.all(of: KeychainFile.database, in: directory)
         guard !first.isEmpty else { return [] }
         _ = Deadline.never.sleep(atMost: Self.patience)
         let log = try? directory.check(file: KeychainFile.database + "-wal")
         let byteCount = log?.byteCount ?? 0
-        let isLong = byteCount > 2 * Int64(Connection.keptLogByteCount)
+        let isWanted =
+            byteCount > 2 * Int64(Connection.keptLogByteCount)
+            || (try? keys.keychain.isErasePending()) != false
         return DatabaseReader.all(of: KeychainFile.database, in: directory).filter { reader in
-            first.contains { $0.process == reader.process } && (reader.isStopped || isLong)
+            first.contains { $0.process == reader.process } && (reader.isStopped || isWanted)
         }.map { Self.finding($0, byteCount, directory.path(of: KeychainFile.database)) }
     }
 
