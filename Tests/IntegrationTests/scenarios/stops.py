@@ -41,7 +41,22 @@ def stops(tracer, has_ended, call):
 
 
 def go_on(tracer):
-    """Lets the traced process go on."""
+    """Lets the traced process go on. On a busy machine it may have seemed to be stopped before it
+    was: so the signal is sent again until the tracer ends, or half a minute has passed."""
+    resume(tracer)
+    threading.Thread(target=keep_resuming, args=[tracer], daemon=True).start()
+
+
+def keep_resuming(tracer):
+    for _ in range(30):
+        time.sleep(1)
+        try:
+            resume(tracer)
+        except (FileNotFoundError, ProcessLookupError):
+            return
+
+
+def resume(tracer):
     for child in children(tracer):
         os.kill(int(child), signal.SIGCONT)
 
