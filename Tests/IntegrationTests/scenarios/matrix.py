@@ -636,7 +636,7 @@ def columns(world):
     sample.fill()
     world.settle()
     run_all(sample, all_cases(sample, world.is_thorough), *(
-        (99, 8) if world.is_thorough else (3, 1)))
+        (99, 8) if world.is_thorough else (2, 1)))
 
 
 @scenario(script=CRASH_TEST)

@@ -30,7 +30,7 @@ STATUS = ("state", "level", "epoch", "items", "quarantinedRows", "isReadOnly", "
           "lockStateWarning", "locksIn", "autoLock", "recoveryKey", "needsRecovery",
           "isErasePending", "passcodeBound", "fingerprintGated")
 # How many verbs a scenario tries in a test run, and for how long.
-VERBS, SECONDS = 6, 15
+VERBS, SECONDS = 3, 8
 
 
 class Row:
