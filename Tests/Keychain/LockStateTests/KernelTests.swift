@@ -171,6 +171,18 @@ extension Kernel {
             }
         }
 
+        /// An unlock may wait for a writer, or stretch a passcode for a second, after its moment.
+        @Test(arguments: [false, true])
+        func `A lock after an unlock has begun is not undone by it`(_ all: Bool) throws {
+            try sample.publish()
+            let moment = try sample.store.moment()
+            try sample.fresh().lock(all: all)
+            let locked = try sample.read(sample.fresh())
+            try sample.store.publish(sample.samples.epoch(1), within: .none, since: moment)
+            #expect(try sample.read(sample.fresh()).hasPrefix("unlocked") == false)
+            if all { #expect(try sample.read(sample.fresh()) == locked) }
+        }
+
         @Test func `Keys in the kernel are all gone when all is locked`() throws {
             let other = sample.fresh()
             try sample.publish()
