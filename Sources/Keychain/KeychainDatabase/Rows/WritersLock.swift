@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetDatabase
 package import ValetSystem
 
 // The writers' lock: of all processes, one at a time may write, change keys or checkpoint. It is a

@@ -13,6 +13,7 @@ extension KeychainFailure {
             path: error.path,
             hint: error.hint ?? error.hintOnDenial ?? error.code.usualHint)
         self.init(failure, systemError: error.systemError ?? 0)
+        // A lock tells this damage, which may pass, from damage that stays.
         if error.code == .unmatchedLog { causeName = error.code.name }
     }
 

@@ -70,7 +70,7 @@ extension ItemStore {
         var count = 0
         do {
             for query in queries {
-                count += try MassDeletion(store: self, query: query, caller: caller).run()
+                try MassDeletion(store: self, query: query, caller: caller).run(&count)
             }
             if isPurging {
                 _ = try writeRows(Self.deleting) { (rows) throws(KeychainFailure) in
@@ -80,7 +80,7 @@ extension ItemStore {
             }
         } catch {
             guard count > 0 else { throw error }
-            throw KeychainFailure(error, adding: "\(count) items were deleted before")
+            throw KeychainFailure(error, after: "\(count) items were deleted before")
         }
         return count
     }
@@ -263,28 +263,19 @@ struct MassDeletion {
     let query: ItemQuery
     let caller: Caller
 
-    /// - Returns: How many items were deleted.
-    /// - Throws: ``KeychainFailure``; its message says how many items were deleted before it, if
-    ///   any.
-    func run() throws(KeychainFailure) -> Int {
+    /// - Parameter count: Counts the items that were deleted, also if a later batch fails.
+    func run(_ count: inout Int) throws(KeychainFailure) {
         var walk = try store.walk(query, for: caller, changing: true)
         if needsKeys { walk = try checked(walk) }
-        var count = 0
         var batch = Self.wholeCount
         while !walk.isAtEnd {
-            do {
-                let end = min(walk.numbers.count, walk.position + batch)
-                let outcome = try delete(walk.numbers[walk.position..<end], in: walk.database)
-                count += outcome.count
-                walk.position = end
-                batch = Self.size(after: batch, outcome.time)
-            } catch {
-                guard count > 0 else { throw error }
-                throw KeychainFailure(error, after: "\(count) items were deleted before")
-            }
+            let end = min(walk.numbers.count, walk.position + batch)
+            let outcome = try delete(walk.numbers[walk.position..<end], in: walk.database)
+            count += outcome.count
+            walk.position = end
+            batch = Self.size(after: batch, outcome.time)
             _ = Deadline(after: .seconds(1)).sleep(atMost: Self.pause)
         }
-        return count
     }
 
     /// Whether rows have to be opened, to compare them or to leave tombstones.
