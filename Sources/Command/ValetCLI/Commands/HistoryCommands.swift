@@ -293,8 +293,14 @@ extension ItemTarget {
     /// Refuses former values of several passwords, and those of one password beside another one.
     private func checkThatOneMatches(_ found: [FormerItem]) throws(CLIError) {
         guard case .password(let query) = form, !found.isEmpty else { return }
-        // A damaged item does not hide its former values.
-        let present = (try? keychain.items(query)) ?? []
+        let present: [StoredItem]
+        do {
+            present = try keychain.items(query)
+        } catch {
+            // A damaged item does not hide its former values. Whether others match is unknown.
+            guard error.code == .damaged else { throw CLIError(error) }
+            present = []
+        }
         let places = Set((found.compactMap(\.item) + present).map { SecretPlace($0) })
         let count = max(places.count, Set(found.compactMap(\.name)).count)
         guard count > 1 else { return }
