@@ -14,6 +14,7 @@ extension SecretService {
         guard let object = ObjectPath(call.path) else {
             return call.path == Portal.path ? planPortal(call) : planOutside(call)
         }
+        see(object, by: call.sender)
         let named = call.interface
         let own = [object.interface, .properties, .introspection]
         let known = named.isEmpty ? own : own.filter { $0.rawValue == named }
@@ -145,7 +146,7 @@ extension SecretService {
     /// Half the maximum size of a bus message.
     private static let maximalReplyByteCount = 64 << 20
     /// Each question takes a thread. One is shown at a time; the others wait.
-    private static let (maximalAskedCount, maximalAskedCountOfClient) = (8, 2)
+    static let (maximalAskedCount, maximalAskedCountOfClient) = (8, 2)
     private static let maximalPathByteCount = 1 << 20
 
     private static let tooManyObjects = Plan.refuse(
@@ -257,40 +258,12 @@ extension SecretService {
         return clients[client]?.sessions[number]
     }
 
-    // MARK: Sessions and prompts
+    // MARK: Sessions
 
     private func planSession(_ call: borrowing BusMessage, _ object: ObjectPath) -> Plan {
         guard case .session(let number) = object,
             clients[call.sender]?.sessions.removeValue(forKey: number) != nil
         else { return Self.noSession }
-        return .now(.nothing)
-    }
-
-    private func planPrompt(_ call: borrowing BusMessage, _ object: ObjectPath) -> Plan {
-        let client = call.sender
-        guard case .prompt(let number) = object, var prompt = clients[client]?.prompts[number]
-        else {
-            return .refuse(.noSuchObject, "there is no such prompt of this client")
-        }
-        if call.member == "Dismiss" {
-            prompt.cancellation.cancel()
-            if !prompt.isAsked { inbox.add(.prompted(number, .no)) }
-            return .now(.nothing)
-        }
-        guard !prompt.isAsked else { return .now(.nothing) }
-        let ownCount = clients[client]?.prompts.values.count { $0.isAsked } ?? 0
-        guard askedCount < Self.maximalAskedCount, ownCount < Self.maximalAskedCountOfClient else {
-            inbox.add(.prompted(number, .failed("too many questions are open")))
-            return .now(.nothing)
-        }
-        prompt.isAsked = true
-        clients[client]?.prompts[number] = prompt
-        let inbox = inbox
-        let program =
-            clients[client]?.access?.program ?? AskingProgram(process: process(of: client))
-        prompt.ask(holdings.list.session.store, onBehalfOf: program) { outcome in
-            inbox.add(.prompted(number, outcome))
-        }
         return .now(.nothing)
     }
 
@@ -311,25 +284,53 @@ extension SecretService {
 
 extension Holdings {
     /// Which of these objects are open, and the prompt that opens the others. Leaves out objects
-    /// that a policy denies.
+    /// that do not exist, or that a policy denies.
     func unlocking(_ paths: [String]) throws(KeychainFailure) -> ([String], UnlockPrompt?) {
         let isLocked = try list.session.isLocked()
         var (open, closed, asked): ([String], [String], Set<String>) = ([], [], [])
-        for path in paths {
-            let name = try collectionName(ObjectPath(path))
-            let access = name.flatMap { self.access?.access(to: $0) } ?? .allow
-            // Asks only for collections that exist.
-            if access == .ask, let name, try record(of: name) == nil { continue }
+        var isForPasscode = false
+        for path in try present(paths) {
+            guard let name = try collectionName(ObjectPath(path)) else { continue }
+            let access = self.access?.access(to: name) ?? .allow
             switch access {
             case .deny: break
-            case .allow where !isLocked: open.append(path)
+            case .allow where !isLocked || name == CollectionList.session: open.append(path)
             case .allow, .ask:
                 closed.append(path)
-                if access == .ask, let name { asked.insert(name) }
+                if access == .ask { asked.insert(name) }
+                if isLocked, name != CollectionList.session { isForPasscode = true }
             }
         }
         guard !closed.isEmpty else { return (open, nil) }
-        return (open, UnlockPrompt(objects: closed, collections: asked, isForPasscode: isLocked))
+        return (
+            open, UnlockPrompt(objects: closed, collections: asked, isForPasscode: isForPasscode)
+        )
+    }
+
+    /// The paths of collections and items that exist, as far as that is known.
+    func present(_ paths: [String]) throws(KeychainFailure) -> [String] {
+        var found: [String] = []
+        for path in paths {
+            do {
+                let isThere =
+                    if case .item(let item)? = ObjectPath(path) {
+                        try exists(try actual(item))
+                    } else if let name = try collection(ObjectPath(path)) {
+                        try record(of: name) != nil
+                    } else {
+                        false
+                    }
+                if isThere { found.append(path) }
+            } catch {
+                guard error.code == .itemNotFound else { throw error }
+            }
+        }
+        return found
+    }
+
+    private func exists(_ item: ItemPath) throws(KeychainFailure) -> Bool {
+        guard try record(of: item.collection) != nil else { return false }
+        return try items(of: item.collection).exists(item.id)
     }
 
     /// The name of the collection that an object is or belongs to; nil for other objects.
@@ -363,6 +364,7 @@ extension Holdings {
     func secret(
         of item: ItemPath, through transfer: TransferSession, _ session: String
     ) throws(KeychainFailure) -> TravellingSecret? {
+        let item = try actual(item)
         guard let found = try items(of: item.collection).secret(of: item.id) else { return nil }
         guard let sealed = transfer.sealed(found.value) else {
             throw KeychainFailure(

@@ -72,25 +72,19 @@ struct CollectionList: Sendable {
         return records
     }
 
+    /// Before the first unlock, when no record can be read, there may be a collection of any name,
+    /// and the name is all that is known of it.
     func record(of name: String) throws(KeychainFailure) -> CollectionRecord? {
         if name == Self.session { return CollectionRecord(name: name, label: "Session") }
-        let item = try unlessLocked { () throws(KeychainFailure) in
-            try session.attributes(of: query(Self.collections, name)).items.first
-        }
-        if let item = item ?? nil { return CollectionRecord(item) }
-        return name == Self.login ? CollectionRecord(name: name, label: "Login") : nil
-    }
-
-    /// The result of `body`; nil if it finds nothing, and before the first unlock, when collections
-    /// cannot be read.
-    private func unlessLocked<R>(
-        _ body: () throws(KeychainFailure) -> R
-    ) throws(KeychainFailure) -> R? {
         do {
-            return try existing(body)
+            let item = try existing { () throws(KeychainFailure) in
+                try session.attributes(of: query(Self.collections, name)).items.first
+            }
+            if let item = item ?? nil { return CollectionRecord(item) }
+            return name == Self.login ? CollectionRecord(name: name, label: "Login") : nil
         } catch {
-            guard error.code == .locked else { throw error }
-            return nil
+            guard error.code == .locked, Self.plain(name) == name else { throw error }
+            return CollectionRecord(name: name, label: name)
         }
     }
 
@@ -159,10 +153,11 @@ struct CollectionList: Sendable {
         try session.delete(allOf: [items, aliases, query(Self.collections, name)])
     }
 
-    /// The collection that an alias names; nil for none.
+    /// The collection that an alias names; nil for none. Before the first unlock, when no alias can
+    /// be read, `default` and `login` name the collection that is always there.
     func target(ofAlias alias: String) throws(KeychainFailure) -> String? {
         if alias == Self.session { return Self.session }
-        let target = try existing { () throws(KeychainFailure) in
+        let target = try unlessLocked { () throws(KeychainFailure) in
             try session.attributes(of: query(Self.aliases, alias)).items.first
         }??.attributes[.label]?.text
         if let target, try record(of: target) != nil { return target }

@@ -130,6 +130,7 @@ struct Holdings: Sendable {
         // One search of all collections of the keychain, if it is unlocked.
         let kept = attributes.isEmpty ? nil : try unlockedItems(attributes)
         let isLocked = if kept == nil { try list.session.isLocked() } else { false }
+        let isUnknown = if isLocked { try isBeforeFirstUnlock() } else { false }
         let others = shared.keys.sorted() + [CollectionList.session]
         let names = if let kept { kept.keys.sorted() } else { try list.all().map(\.name) }
         var (unlocked, locked): ([String], [String]) = ([], [])
@@ -139,6 +140,8 @@ struct Holdings: Sendable {
             let paths =
                 if let known = kept?[name] {
                     known.map(\.text)
+                } else if isUnknown, name == CollectionList.login {
+                    [try postponed(attributes).text]
                 } else {
                     try items(of: name).ids(having: attributes).map { id in
                         ItemPath(collection: name, id: id).text

@@ -16,8 +16,7 @@ extension SecretService {
                 guard let name = try holdings.collection(object) else {
                     throw Holdings.noSuchObject
                 }
-                let found = try holdings.items(existing: name).ids(having: attributes)
-                let paths = found.map { ItemPath(collection: name, id: $0).text }
+                let paths = try holdings.search(attributes, in: name).map(\.text)
                 return .results { $0.write(paths, as: "o") }
             }
         default:
@@ -89,6 +88,7 @@ extension SecretService {
         default:
             let inbox = inbox
             return .changing { (holdings) throws(KeychainFailure) in
+                let item = try holdings.actual(item)
                 let items = holdings.items(of: item.collection)
                 if try items.isLocked() {
                     throw KeychainFailure(.locked, during: "delete an item")
@@ -105,6 +105,7 @@ extension SecretService {
     func change(_ item: ItemPath, _ change: SecretChange) -> Plan {
         let inbox = inbox
         return .changing { (holdings) throws(KeychainFailure) in
+            let item = try holdings.actual(item)
             guard try holdings.items(of: item.collection).change(item.id, change) else {
                 throw Holdings.noSuchObject
             }

@@ -61,11 +61,20 @@ struct KeychainItems: SecretItems {
             let isLocked = try isLocked()
             if !isLocked { return try opened(query).map { Hexadecimal.text($0.reference.itemID) } }
         }
-        let found = try session.store.references(query, for: session.caller, limit: limit)
         // A program that searches may store a new item if there is none. All items are a list.
-        let isSearch = query.attributes[.lookupAttributes] != nil
-        return try (isSearch ? found.items : found.itemsReportingDamage())
-            .map { Hexadecimal.text($0.itemID) }
+        guard query.attributes[.lookupAttributes] == nil else {
+            return try references(query, limit).items.map { Hexadecimal.text($0.itemID) }
+        }
+        let found = try unlessLocked { () throws(KeychainFailure) in
+            try references(query, limit).itemsReportingDamage()
+        }
+        return (found ?? []).map { Hexadecimal.text($0.itemID) }
+    }
+
+    private func references(
+        _ query: ItemQuery, _ limit: Int
+    ) throws(KeychainFailure) -> FoundItems<PersistentReference> {
+        try session.store.references(query, for: session.caller, limit: limit)
     }
 
     /// The paths of the items with these attributes in all collections of the keychain. There must
@@ -94,7 +103,17 @@ struct KeychainItems: SecretItems {
         return found ?? []
     }
 
-    func exists(_ id: String) throws(KeychainFailure) -> Bool { try session.exists(query(id)) }
+    /// Before the first unlock, when no item can be found, there may be one of any id.
+    func exists(_ id: String) throws(KeychainFailure) -> Bool {
+        // No item has the id of a search.
+        guard PostponedSearch(id: id) == nil else { return true }
+        do {
+            return try session.exists(query(id))
+        } catch {
+            guard error.code == .locked else { throw error }
+            return true
+        }
+    }
 
     func record(of id: String) throws(KeychainFailure) -> SecretRecord? {
         try session.item(query(id)).map(SecretRecord.init)
@@ -158,12 +177,14 @@ struct KeychainItems: SecretItems {
         .invalidRequest, during: "store a secret", message: DesktopItem.limits)
 }
 
+extension LockState {
+    /// Whether a passcode has to open items.
+    var isLocked: Bool { self == .locked || self == .beforeFirstUnlock }
+}
+
 extension KeychainSession {
     func isLocked() throws(KeychainFailure) -> Bool {
-        switch try store.keychain.availability().state {
-        case .locked, .beforeFirstUnlock: true
-        default: false
-        }
+        try store.keychain.availability().state.isLocked
     }
 
     /// Whether `query` finds an item, also in a locked keychain. A nil query finds none.
@@ -187,6 +208,17 @@ func existing<R>(_ body: () throws(KeychainFailure) -> R) throws(KeychainFailure
         return try body()
     } catch {
         guard error.code == .itemNotFound else { throw error }
+        return nil
+    }
+}
+
+/// The result of `body`; nil if it finds no item, and before the first unlock, when neither items nor
+/// collections can be found.
+func unlessLocked<R>(_ body: () throws(KeychainFailure) -> R) throws(KeychainFailure) -> R? {
+    do {
+        return try existing(body)
+    } catch {
+        guard error.code == .locked else { throw error }
         return nil
     }
 }

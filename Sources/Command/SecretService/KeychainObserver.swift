@@ -23,15 +23,39 @@ struct ObservedChange: Sendable {
     let subject: Subject
 }
 
+/// What a look at the keychain has found.
+struct ObservedChanges: Sendable {
+    let changes: [ObservedChange]
+    /// The new properties of what has changed, as far as they can be told to all programs.
+    let properties: [PropertyChange]
+    /// Items whose new properties are not among these.
+    let untold: Set<ItemPath>
+
+    /// The items that have changed.
+    var items: Set<ItemPath> {
+        Set(
+            changes.compactMap { change in
+                guard case .item(let item) = change.subject, change.kind == .changed else {
+                    return nil
+                }
+                return item
+            })
+    }
+}
+
 /// Finds out, on a thread of its own, what changes in the keychain and whether it is locked.
 final class KeychainObserver: Sendable {
     private let holdings: Holdings
     private let inbox: Inbox<SecretService.Event>
     private let end = Cancellation()
 
-    /// The limits above which properties are not told: for items that changed at once, and for
-    /// items in a collection.
-    private static let (maximalChangeCount, maximalItemCount) = (64, 1_000)
+    /// The most items whose properties one look tells.
+    private static let maximalChangeCount = 64
+    /// For each item of a collection, the pause after its list was told, in nanoseconds: while a
+    /// program stores many items, the lists take a small part of the time.
+    private static let listPause: Int64 = 100_000
+    /// The pause after which a thread that found nothing to watch with tries again.
+    private static let retryPause = Duration.seconds(1)
 
     init(_ holdings: Holdings, _ inbox: Inbox<SecretService.Event>) {
         (self.holdings, self.inbox) = (holdings, inbox)
@@ -42,8 +66,11 @@ final class KeychainObserver: Sendable {
     /// Looks once, so that no later change is missed, then continues on another thread.
     func start() {
         let seen = look(after: Seen())
-        // Without a thread clients hear of no change, and everything else works.
-        try? BackgroundThread.start { try? self.run(after: seen) }
+        do {
+            try BackgroundThread.start { self.run(after: seen) }
+        } catch {
+            inbox.add(.noted("valet: warning: programs hear of no change: \(error)"))
+        }
     }
 
     func stop() { end.cancel() }
@@ -51,85 +78,137 @@ final class KeychainObserver: Sendable {
     /// What the last look has found.
     private struct Seen: Sendable {
         var snapshot = ItemSnapshot<ObservedChange.Subject>()
-        var isLocked: Bool?
+        var lockState: LockState?
         /// When the keychain locks by itself.
         var remaining: Duration?
+        /// Collections whose lists of items have changed since they were told.
+        var changedLists: Set<String> = []
+        /// When the lists can be told again.
+        var nextLists = Deadline.immediately
     }
 
     private func look(after last: Seen) -> Seen {
         var seen = last
         if let found = try? store.keychain.availability() {
             seen.remaining = found.remaining
-            let isLocked = found.state == .locked || found.state == .beforeFirstUnlock
-            if let wasLocked = last.isLocked, wasLocked != isLocked {
-                inbox.add(.lockChanged(isLocked))
+            seen.lockState = found.state
+            if let former = last.lockState, former.isLocked != found.state.isLocked {
+                inbox.add(
+                    .lockChanged(
+                        isLocked: found.state.isLocked,
+                        collections(withItems: former == .beforeFirstUnlock)))
             }
-            seen.isLocked = isLocked
         }
         // Watching does not count as use of the keychain: what it opens is not opened again.
         var records: [ItemPath: SecretRecord] = [:]
         let changes = try? store.changes(since: &seen.snapshot) { item in
             let subject = self.subject(item)
-            if case .item(let path)? = subject, last.isLocked != nil,
-                records.count <= Self.maximalChangeCount
+            if case .item(let path)? = subject, last.lockState != nil,
+                records.count < Self.maximalChangeCount
             {
                 records[path] = self.holdings.record(of: item)
             }
             return subject
         }
-        let observed = (changes ?? []).compactMap(Self.change)
-        if !observed.isEmpty {
-            inbox.add(.observed(observed, properties(after: observed, records)))
-        }
+        tell((changes ?? []).compactMap(Self.change), records, &seen)
         return seen
     }
 
-    private func run(after first: Seen) throws(KeychainFailure) {
-        var watch = try ItemWatch(store)
-        end.listen { [watch] in watch.wake() }
-        var seen = first
+    private func tell(
+        _ changes: [ObservedChange], _ records: [ItemPath: SecretRecord], _ seen: inout Seen
+    ) {
+        var untold: Set<ItemPath> = []
+        for change in changes {
+            guard case .item(let item) = change.subject else { continue }
+            if change.kind != .changed {
+                seen.changedLists.insert(item.collection)
+            } else if records[item] == nil {
+                untold.insert(item)
+            }
+        }
+        let properties = properties(after: changes, records) + changedLists(&seen)
+        guard !changes.isEmpty || !properties.isEmpty else { return }
+        inbox.add(
+            .observed(ObservedChanges(changes: changes, properties: properties, untold: untold)))
+    }
+
+    private func run(after first: Seen) {
+        var (seen, isNoted) = (first, false)
         while !end.isCancelled {
-            watch.beginLook()
-            seen = look(after: seen)
-            watch.wait(atMost: seen.remaining)
+            do throws(KeychainFailure) {
+                var watch = try ItemWatch(store)
+                end.listen { [watch] in watch.wake() }
+                defer { end.stopListening() }
+                while !end.isCancelled {
+                    watch.beginLook()
+                    seen = look(after: seen)
+                    let lists = seen.changedLists.isEmpty ? nil : seen.nextLists.remaining
+                    watch.wait(atMost: [seen.remaining, lists].compactMap(\.self).min())
+                }
+            } catch {
+                if !isNoted {
+                    inbox.add(
+                        .noted("valet: warning: programs hear late of changes: \(error.message)"))
+                }
+                isNoted = true
+                _ = WaitLimit(until: Deadline(after: Self.retryPause), cancellation: end).wait(for: -1)
+                seen = look(after: seen)
+            }
         }
     }
 
-    /// The new properties of what has changed, as far as they can be told.
+    /// The properties of what has changed, as far as they can be told to all programs.
     private func properties(
         after changes: [ObservedChange], _ records: [ItemPath: SecretRecord]
     ) -> [PropertyChange] {
-        var (told, collections): ([PropertyChange], Set<String>) = ([], [])
+        var told: [PropertyChange] = []
         var isServiceChanged = false
-        func tell(_ object: ObjectPath) {
-            // A name other than "Items" leaves out the items of a collection.
-            if let properties = try? holdings.properties(of: object, only: "Label") {
-                told.append(PropertyChange(object: object, properties: properties))
-            }
-        }
         for change in changes {
             switch (change.subject, change.kind) {
             case (.item(let item), .changed):
-                guard let record = records[item], records.count <= Self.maximalChangeCount else {
-                    continue
-                }
+                guard let record = records[item] else { continue }
                 told.append(
                     PropertyChange(
                         object: .item(item), properties: Holdings.properties(of: record)))
-            case (.item(let item), _): collections.insert(item.collection)
-            case (.collection(let name), .changed): tell(.collection(name))
+            case (.item, _): break
+            case (.collection(let name), .changed):
+                told += properties(of: .collection(name), withItems: false)
             case (.collection, _): isServiceChanged = true
             }
         }
-        if isServiceChanged { tell(.service) }
-        for name in collections.sorted() {
-            guard let ids = holdings.itemsWithoutOpening(of: name),
-                ids.count <= Self.maximalItemCount
-            else { continue }
+        return isServiceChanged ? told + properties(of: .service, withItems: false) : told
+    }
+
+    private func properties(of object: ObjectPath, withItems: Bool) -> [PropertyChange] {
+        // A name other than "Items" leaves out the items of a collection.
+        let found = try? holdings.properties(of: object, only: withItems ? nil : "Label")
+        return (found ?? nil).map { [PropertyChange(object: object, properties: $0)] } ?? []
+    }
+
+    /// The properties of all collections of the keychain.
+    ///
+    /// - Parameter withItems: Whether it was not known which collections and items there are.
+    private func collections(withItems: Bool) -> [PropertyChange] {
+        let names = (try? holdings.collections()) ?? [CollectionList.login]
+        let told = names.filter { $0 != CollectionList.session }.flatMap { name in
+            properties(of: .collection(name), withItems: withItems)
+        }
+        return withItems ? properties(of: .service, withItems: false) + told : told
+    }
+
+    /// The lists of items that have changed, once they can be told again.
+    private func changedLists(_ seen: inout Seen) -> [PropertyChange] {
+        guard !seen.changedLists.isEmpty, seen.nextLists.hasPassed else { return [] }
+        var (told, count): ([PropertyChange], Int64) = ([], 0)
+        for name in seen.changedLists.sorted() {
+            guard let ids = holdings.itemsWithoutOpening(of: name) else { continue }
+            count += Int64(ids.count)
             let paths = ids.map { ItemPath(collection: name, id: $0).text }
             told.append(
                 PropertyChange(object: .collection(name), properties: [("Items", .paths(paths))]))
         }
+        seen.changedLists = []
+        seen.nextLists = Deadline(after: .nanoseconds(count * Self.listPause))
         return told
     }
 

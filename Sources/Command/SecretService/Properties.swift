@@ -140,6 +140,7 @@ extension Holdings {
 
     /// A locked item shows only that it is locked.
     private func properties(of item: ItemPath) throws(KeychainFailure) -> [Property] {
+        let item = try actual(item)
         let items = items(of: item.collection)
         var record: SecretRecord?
         let isLocked = try items.isLocked()

@@ -18,12 +18,18 @@ final class SecretService {
         /// The call of that number has its answer.
         case answered(UInt64, Answer)
         case sessionItem(SessionItemChange, ItemPath)
-        case observed([ObservedChange], [PropertyChange])
-        case lockChanged(Bool)
-        /// A prompt has ended.
-        case prompted(UInt64, DesktopQuestion.Answer)
+        case observed(ObservedChanges)
+        /// The keychain was locked or unlocked; with the properties of its collections.
+        case lockChanged(isLocked: Bool, [PropertyChange])
+        /// What a client can read of items that it has seen.
+        case seen(_ client: String, ClientAccess?, [PropertyChange])
         /// Something that a client wants to use needs that prompt.
         case promptNeeded(_ client: String, UInt64, UnlockPrompt)
+        case promptBegun(_ client: String, UInt64)
+        /// The question of a prompt has its answer.
+        case prompted(UInt64, DesktopQuestion.Answer)
+        /// The client of a prompt can hear what is unlocked.
+        case completed(_ client: String, UInt64, [String])
         /// Something for the person who runs the service.
         case noted(String)
     }
@@ -53,6 +59,7 @@ final class SecretService {
     struct Client {
         var sessions: [UInt64: TransferSession] = [:]
         var prompts: [UInt64: UnlockPrompt] = [:]
+        var seen = SeenItems()
         /// nil without a policy.
         var access: ClientAccess?
 
@@ -69,16 +76,17 @@ final class SecretService {
     let holdings: Holdings
     let inbox: Inbox<Event>
     var clients: [String: Client] = [:]
+    /// The prompt whose question for the passcode is open.
+    var passcodeQuestion: UInt64?
     let bus: BusServer
     private let policy: PolicyFile
     private var notedProblem: String?
     private let observer: KeychainObserver
-    private let workers: Workers
+    let workers: Workers
     /// Writes a line for the person who runs the service.
-    private let note: (String) -> Void
+    let note: (String) -> Void
     private var calls: [UInt64: Call] = [:]
     private var lastNumber: UInt64 = 0
-    private var isLocked = false
     /// False when the service ends.
     private var isTakingCalls = true
 
@@ -261,15 +269,16 @@ final class SecretService {
     private func send(
         _ answer: Answer, to call: borrowing BusMessage, _ access: ClientAccess?
     ) throws(SystemError) {
-        let isCurrent =
-            if let access {
-                access.program.isThere && currentPolicy() != nil
-                    && access.version == policy.version
-                    && access.granted.isSubset(of: clients[call.sender]?.access?.granted ?? [])
-            } else {
-                currentPolicy() == nil
-            }
+        let isCurrent = isCurrent(access, of: call.sender)
         try send(isCurrent ? answer : Answer(ClosedItems.closed), to: call)
+    }
+
+    /// Whether a client may still do what it could with this access.
+    func isCurrent(_ access: ClientAccess?, of client: String) -> Bool {
+        guard let access else { return currentPolicy() == nil }
+        return access.program.isThere && currentPolicy() != nil
+            && access.version == policy.version
+            && access.granted.isSubset(of: clients[client]?.access?.granted ?? [])
     }
 
     private func send(_ answer: Answer, to call: borrowing BusMessage) throws(SystemError) {
@@ -290,47 +299,71 @@ final class SecretService {
             }
         case .sessionItem(let change, let item):
             try emit(change.rawValue, item: item)
-        case .observed(let changes, let properties):
-            for change in changes { try emit(change) }
-            // These signals go to all programs: with a policy, none is sent.
-            for change in properties where currentPolicy() == nil { try emit(change) }
-        case .lockChanged(let isLocked):
-            self.isLocked = isLocked
+            if change == .changed { tellSeenItems([item]) }
+        case .observed(let observed): try handle(observed)
+        case .lockChanged(let isLocked, let properties):
             if isLocked { for client in clients.keys { clients[client]?.access?.granted = [] } }
-            try emitLock()
-        case .prompted(let number, let outcome): try complete(number, outcome)
+            try emitLock(isLocked, properties)
+            if !isLocked { endPasscodeQuestion() }
+            tellSeenItems()
+        case .seen(let client, let access, let changes):
+            try emit(changes, seenBy: client, access)
         case .promptNeeded(let client, let number, let prompt):
             // Ignored if the client has left the bus.
             clients[client]?.prompts[number] = prompt
+        case .promptBegun(let client, let number): begin(number, of: client)
+        case .prompted(let number, let outcome): try complete(number, outcome)
+        case .completed(let client, let number, let objects):
+            try emitCompleted(number, of: client, objects)
         case .noted(let text): note(text)
         }
     }
 
     // MARK: Signals
 
-    private func emit(_ member: String, item: ItemPath) throws(SystemError) {
+    func emit(
+        _ member: String, item: ItemPath, to client: String? = nil
+    ) throws(SystemError) {
         let collection = ObjectPath.collection(item.collection).text
-        try bus.emit(member, of: Interface.collection.rawValue, at: collection) {
+        try bus.emit(member, of: Interface.collection.rawValue, at: collection, to: client) {
             $0.write(item.text, as: "o")
         }
+    }
+
+    private func handle(_ observed: ObservedChanges) throws(SystemError) {
+        for change in observed.changes { try emit(change) }
+        guard currentPolicy() == nil else {
+            // Signals that go to all programs tell nothing of what is in an item.
+            return tellSeenItems(observed.items)
+        }
+        for change in observed.properties { try emit(change) }
+        tellSeenItems(observed.untold)
     }
 
     private func emit(_ change: ObservedChange) throws(SystemError) {
         switch change.subject {
         case .item(let item): try emit("Item" + change.kind.rawValue, item: item)
-        case .collection(let name):
-            try bus.emit(
-                "Collection" + change.kind.rawValue, of: Interface.service.rawValue,
-                at: ObjectPath.root
-            ) { $0.write(ObjectPath.collection(name).text, as: "o") }
+        case .collection(let name): try emit("Collection" + change.kind.rawValue, name)
+        }
+    }
+
+    private func emit(_ member: String, _ collection: String) throws(SystemError) {
+        try bus.emit(member, of: Interface.service.rawValue, at: ObjectPath.root) {
+            $0.write(ObjectPath.collection(collection).text, as: "o")
         }
     }
 
     /// Tells that all collections of the keychain were locked or unlocked.
-    private func emitLock() throws(SystemError) {
-        guard let names = try? holdings.collections() else { return }
-        for name in names where name != CollectionList.session {
-            try emitLocked(isLocked, name)
+    private func emitLock(
+        _ isLocked: Bool, _ properties: [PropertyChange]
+    ) throws(SystemError) {
+        for change in properties {
+            guard case .collection(let name) = change.object else {
+                try emit(change)
+                continue
+            }
+            if currentPolicy() == nil { try emit(change) } else { try emitLocked(isLocked, name) }
+            try emit("CollectionChanged", name)
             guard !isLocked else { continue }
             for (client, state) in clients where state.access?.access(to: name) ?? .allow != .allow
             {
@@ -339,7 +372,7 @@ final class SecretService {
         }
     }
 
-    private func emitLocked(
+    func emitLocked(
         _ isLocked: Bool, _ collection: String, to client: String? = nil
     ) throws(SystemError) {
         let change = PropertyChange(
@@ -347,9 +380,7 @@ final class SecretService {
         try emit(change, to: client)
     }
 
-    private func emit(
-        _ change: PropertyChange, to client: String? = nil
-    ) throws(SystemError) {
+    func emit(_ change: PropertyChange, to client: String? = nil) throws(SystemError) {
         try bus.emit(
             "PropertiesChanged", of: Interface.properties.rawValue, at: change.object.text,
             to: client
@@ -440,33 +471,6 @@ final class SecretService {
 
     /// How many questions are open or wait for their turn.
     var askedCount: Int {
-        clients.values.reduce(0) { $0 + $1.prompts.values.count { $0.isAsked } }
-    }
-
-    /// Tells the client of a prompt how it ended.
-    private func complete(
-        _ number: UInt64, _ outcome: DesktopQuestion.Answer
-    ) throws(SystemError) {
-        // Clients only hear that it was dismissed.
-        if case .failed(let reason) = outcome {
-            note("valet: warning: the keychain was not unlocked: \(reason)")
-        }
-        let isDone = if case .yes = outcome { true } else { false }
-        for (client, state) in clients {
-            guard let prompt = state.prompts[number] else { continue }
-            clients[client]?.prompts[number] = nil
-            let objects = isDone ? prompt.objects : []
-            if isDone {
-                clients[client]?.access?.granted.formUnion(prompt.collections)
-                for name in prompt.collections { try emitLocked(false, name, to: client) }
-            }
-            try bus.emit(
-                "Completed", of: Interface.prompt.rawValue, at: ObjectPath.prompt(number).text,
-                to: client
-            ) { message in
-                message.write(!isDone)
-                message.write(variant: "ao") { message.write(objects, as: "o") }
-            }
-        }
+        clients.values.reduce(0) { $0 + $1.prompts.values.count { $0.stage == .asked } }
     }
 }

@@ -15,17 +15,27 @@ struct UnlockPrompt: Sendable {
     let isForPasscode: Bool
     /// Ends the question.
     let cancellation = Cancellation()
-    var isAsked = false
+    var stage = Stage.made
+
+    enum Stage: Sendable {
+        /// The client has not asked it yet.
+        case made
+        /// The question of another prompt brings the answer.
+        case waiting
+        case asked
+        /// The client is about to hear of it.
+        case answered
+    }
 
     /// Asks, through pinentry, on a thread of its own.
     func ask(
-        _ store: ItemStore, onBehalfOf program: AskingProgram,
+        _ session: KeychainSession, onBehalfOf program: AskingProgram,
         _ done: @escaping @Sendable (DesktopQuestion.Answer) -> Void
     ) {
         let wish = "\(program.title) wants to use your secrets."
         do {
             try BackgroundThread.start {
-                done(isForPasscode ? unlock(store.keychain, wish) : confirm(wish))
+                done(isForPasscode ? unlock(session, wish) : confirm(wish))
             }
         } catch {
             done(.failed("\(error)"))
@@ -41,7 +51,16 @@ struct UnlockPrompt: Sendable {
     }
 
     /// The passcode also lets the program use the collections.
-    private func unlock(_ keychain: Keychain, _ wish: String) -> DesktopQuestion.Answer {
-        DesktopQuestion(lines: [wish, "Unlock the keychain?"], cancellation).unlock(keychain)
+    private func unlock(_ session: KeychainSession, _ wish: String) -> DesktopQuestion.Answer {
+        // Nobody is asked for what was unlocked meanwhile.
+        if isOpen(session) { return collections.isEmpty ? .yes : confirm(wish) }
+        let answer = DesktopQuestion(lines: [wish, "Unlock the keychain?"], cancellation)
+            .unlock(session.store.keychain)
+        guard case .no = answer, collections.isEmpty, isOpen(session) else { return answer }
+        return .yes
+    }
+
+    private func isOpen(_ session: KeychainSession) -> Bool {
+        (try? session.isLocked()) == false
     }
 }

@@ -22,6 +22,16 @@ package struct DesktopQuestion: Sendable {
         (self.lines, self.cancellation) = (lines, cancellation)
     }
 
+    /// Why nobody can be asked; nil if somebody can.
+    package static func obstacle() -> String? {
+        do {
+            try PasscodeAsker.forProcess().checkThatSomebodyIsThere()
+            return nil
+        } catch {
+            return ["\(error)", error.hint].compactMap(\.self).joined(separator: ": ")
+        }
+    }
+
     private func prompt(after problem: String? = nil) -> PasscodePrompt {
         var prompt = PasscodePrompt(lines: lines, previousError: problem)
         prompt.cancellation = cancellation

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetSystem
+
+// Prompts (Secret Service API 0.2, "Prompts and Prompting"). There is one passcode, so there is one
+// question for it: programs whose prompts begin while it is open get its answer.
+
+extension SecretService {
+    func planPrompt(_ call: borrowing BusMessage, _ object: ObjectPath) -> Plan {
+        let client = call.sender
+        guard case .prompt(let number) = object, let prompt = clients[client]?.prompts[number]
+        else {
+            return .refuse(.noSuchObject, "there is no such prompt of this client")
+        }
+        guard call.member != "Dismiss" else {
+            prompt.cancellation.cancel()
+            if prompt.stage != .asked { inbox.add(.prompted(number, .no)) }
+            return .now(.nothing)
+        }
+        guard prompt.stage == .made else { return .now(.nothing) }
+        let inbox = inbox
+        return .changing { (_) throws(KeychainFailure) in
+            if let reason = DesktopQuestion.obstacle() { return .refusal(.failed, reason) }
+            inbox.add(.promptBegun(client, number))
+            return .nothing
+        }
+    }
+
+    /// Asks the person, unless the question is open already.
+    func begin(_ number: UInt64, of client: String) {
+        guard let prompt = clients[client]?.prompts[number], prompt.stage == .made else { return }
+        guard !prompt.isForPasscode || passcodeQuestion == nil else {
+            clients[client]?.prompts[number]?.stage = .waiting
+            return
+        }
+        let ownCount = clients[client]?.prompts.values.count { $0.stage == .asked } ?? 0
+        guard askedCount < Self.maximalAskedCount, ownCount < Self.maximalAskedCountOfClient else {
+            return inbox.add(.prompted(number, .failed("too many questions are open")))
+        }
+        clients[client]?.prompts[number]?.stage = .asked
+        if prompt.isForPasscode { passcodeQuestion = number }
+        let inbox = inbox
+        let program =
+            clients[client]?.access?.program ?? AskingProgram(process: process(of: client))
+        prompt.ask(holdings.list.session, onBehalfOf: program) { outcome in
+            inbox.add(.prompted(number, outcome))
+        }
+    }
+
+    /// Completes the prompt of a question that has its answer, and those that waited for it.
+    func complete(
+        _ number: UInt64, _ outcome: DesktopQuestion.Answer
+    ) throws(SystemError) {
+        // Clients only hear that it was dismissed.
+        if case .failed(let reason) = outcome {
+            note("valet: warning: the keychain was not unlocked: \(reason)")
+        }
+        let found = clients.first { $0.value.prompts[number] != nil }
+        let isDismissed = found?.value.prompts[number]?.cancellation.isCancelled ?? true
+        if let client = found?.key { try complete(number, of: client, outcome) }
+        guard number == passcodeQuestion else { return }
+        passcodeQuestion = nil
+        for (client, state) in clients {
+            for (number, prompt) in state.prompts where prompt.stage == .waiting {
+                clients[client]?.prompts[number]?.stage = .made
+                if case .no = outcome, isDismissed {
+                    // Its program has withdrawn the question, and nobody has answered it.
+                    begin(number, of: client)
+                } else if case .yes = outcome, !prompt.collections.isEmpty {
+                    // The person has seen the name of another program.
+                    begin(number, of: client)
+                } else {
+                    try complete(number, of: client, outcome)
+                }
+            }
+        }
+    }
+
+    /// Ends the question for the passcode, because the keychain was unlocked in another way. A
+    /// program that a person has to agree to still needs an answer.
+    func endPasscodeQuestion() {
+        guard let number = passcodeQuestion else { return }
+        for state in clients.values {
+            guard let prompt = state.prompts[number], prompt.collections.isEmpty else { continue }
+            prompt.cancellation.cancel()
+        }
+    }
+
+    private func complete(
+        _ number: UInt64, of client: String, _ outcome: DesktopQuestion.Answer
+    ) throws(SystemError) {
+        guard let prompt = clients[client]?.prompts[number] else { return }
+        guard case .yes = outcome else { return try emitCompleted(number, of: client, nil) }
+        clients[client]?.prompts[number]?.stage = .answered
+        clients[client]?.access?.granted.formUnion(prompt.collections)
+        for name in prompt.collections { try emitLocked(false, name, to: client) }
+        let (inbox, objects) = (inbox, prompt.objects)
+        let holdings = holdings.seen(by: clients[client]?.access)
+        // Programs read the label of an item as soon as they hear that it is unlocked.
+        tellSeenItems(to: client) {
+            // What cannot be looked up now is unlocked as far as anybody knows.
+            let present = (try? holdings.present(objects)) ?? objects
+            inbox.add(.completed(client, number, present))
+        }
+    }
+
+    /// Tells the client of a prompt how it ended.
+    ///
+    /// - Parameter objects: What is unlocked; nil if the prompt was dismissed.
+    func emitCompleted(
+        _ number: UInt64, of client: String, _ objects: [String]?
+    ) throws(SystemError) {
+        guard clients[client]?.prompts.removeValue(forKey: number) != nil else { return }
+        try bus.emit(
+            "Completed", of: Interface.prompt.rawValue, at: ObjectPath.prompt(number).text,
+            to: client
+        ) { message in
+            message.write(objects == nil)
+            message.write(variant: "ao") { message.write(objects ?? [], as: "o") }
+        }
+    }
+}
