@@ -16,6 +16,7 @@ struct Holdings: Sendable {
     private(set) var isQuick = false
     /// What the calling program may use; nil for everything.
     var access: ClientAccess?
+    let remembered = RememberedRecords()
     private let sessionItems = SessionItems()
     /// The groups that are given out for reading, by the names of their collections.
     private let shared: [String: AccessGroup]

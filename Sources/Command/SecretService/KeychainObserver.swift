@@ -92,6 +92,7 @@ final class KeychainObserver: Sendable {
         if let found = try? store.keychain.availability() {
             seen.remaining = found.remaining
             seen.lockState = found.state
+            if found.state == .beforeFirstUnlock { holdings.remembered.forgetAll() }
             if let former = last.lockState, former.isLocked != found.state.isLocked {
                 inbox.add(
                     .lockChanged(
@@ -103,10 +104,13 @@ final class KeychainObserver: Sendable {
         var records: [ItemPath: SecretRecord] = [:]
         let changes = try? store.changes(since: &seen.snapshot) { item in
             let subject = self.subject(item)
-            if case .item(let path)? = subject, last.lockState != nil,
-                records.count < Self.maximalChangeCount
-            {
-                records[path] = self.holdings.record(of: item)
+            if case .item(let path)? = subject, let record = self.holdings.record(of: item) {
+                if item.accessGroup == DesktopItem.group {
+                    self.holdings.remembered.remember(record, of: path)
+                }
+                if last.lockState != nil, records.count < Self.maximalChangeCount {
+                    records[path] = record
+                }
             }
             return subject
         }
@@ -120,6 +124,7 @@ final class KeychainObserver: Sendable {
         var untold: Set<ItemPath> = []
         for change in changes {
             guard case .item(let item) = change.subject else { continue }
+            if change.kind == .deleted { holdings.remembered.forget(item) }
             if change.kind != .changed {
                 seen.changedLists.insert(item.collection)
             } else if records[item] == nil {

@@ -138,26 +138,25 @@ extension Holdings {
         ]
     }
 
-    /// A locked item shows only that it is locked.
+    /// A locked item shows what is remembered of it.
     private func properties(of item: ItemPath) throws(KeychainFailure) -> [Property] {
         let item = try actual(item)
         let items = items(of: item.collection)
-        var record: SecretRecord?
-        let isLocked = try items.isLocked()
-        if isLocked {
-            guard try items.exists(item.id) else { throw Self.noSuchObject }
-        } else {
-            record = try items.record(of: item.id)
-            guard record != nil else { throw Self.noSuchObject }
+        guard try items.isLocked() else {
+            guard let record = try items.record(of: item.id) else { throw Self.noSuchObject }
+            return Self.properties(of: record)
         }
-        return Self.properties(of: record)
+        guard try items.exists(item.id) else { throw Self.noSuchObject }
+        let isAllowed = access?.access(to: item.collection) ?? .allow == .allow
+        return Self.properties(
+            of: isAllowed ? remembered.record(of: item) : nil, isLocked: true)
     }
 
-    /// - Parameter record: nil for an item that is locked.
-    static func properties(of record: SecretRecord?) -> [Property] {
+    /// - Parameter record: nil for an item of which nothing is known.
+    static func properties(of record: SecretRecord?, isLocked: Bool = false) -> [Property] {
         let attributes = record?.attributes ?? [:]
         return [
-            ("Locked", .flag(record == nil)), ("Attributes", .attributes(attributes)),
+            ("Locked", .flag(isLocked)), ("Attributes", .attributes(attributes)),
             ("Label", .text(record?.label ?? "")),
             ("Type", .text(attributes["xdg:schema"] ?? "")),
             ("Created", .time(record?.created ?? 0)), ("Modified", .time(record?.modified ?? 0)),
