@@ -127,7 +127,7 @@ struct KeyringExport: ~Copyable {
 
     /// The keyring's items with exactly the attributes of an item.
     private func paths(like step: Step) throws(CLIError) -> [String] {
-        let wanted = Keyring.Entry.withoutGeneralSchema(step.lookup)
+        let wanted = step.lookup.withoutGeneralSchema
         let answer = try keyring.call(
             "SearchItems", of: Keyring.names.collection, at: collection
         ) { $0.write(wanted) }
@@ -136,9 +136,9 @@ struct KeyringExport: ~Copyable {
         }
         var paths: [String] = []
         for path in found {
-            guard let entry = try keyring.entry(path),
-                entry.lookup.count == wanted.count, entry.lookup.contain(wanted)
-            else { continue }
+            guard let entry = try keyring.entry(path), entry.lookup.areSameItem(as: wanted) else {
+                continue
+            }
             paths.append(path)
         }
         return paths

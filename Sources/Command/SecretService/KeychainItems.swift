@@ -52,29 +52,44 @@ struct KeychainItems: SecretItems {
     func isLocked() throws(KeychainFailure) -> Bool { try session.isLocked() }
 
     func ids(having attributes: [String: String]?) throws(KeychainFailure) -> [String] {
-        var query = query
-        // More than anybody looks at one by one.
-        let limit = 100_000
-        if let attributes, !attributes.isEmpty {
-            guard let lookup = LookupAttributes(attributes) else { return [] }
-            query.attributes[.lookupAttributes] = lookup.attributeValue
-            let isLocked = try isLocked()
-            if !isLocked { return try opened(query).map { Hexadecimal.text($0.reference.itemID) } }
+        guard let attributes, !attributes.isEmpty else {
+            // A list. A program that searches may store a new item if there is none.
+            let found = try unlessLocked { () throws(KeychainFailure) in
+                try references(query).itemsReportingDamage()
+            }
+            return (found ?? []).map { Hexadecimal.text($0.itemID) }
         }
-        // A program that searches may store a new item if there is none. All items are a list.
-        guard query.attributes[.lookupAttributes] == nil else {
-            return try references(query, limit).items.map { Hexadecimal.text($0.itemID) }
+        guard try isLocked() else {
+            return try opened(query, having: attributes).map {
+                Hexadecimal.text($0.reference.itemID)
+            }
         }
-        let found = try unlessLocked { () throws(KeychainFailure) in
-            try references(query, limit).itemsReportingDamage()
-        }
-        return (found ?? []).map { Hexadecimal.text($0.itemID) }
+        return try closed(attributes).map { Hexadecimal.text($0.itemID) }
     }
 
     private func references(
-        _ query: ItemQuery, _ limit: Int
+        _ query: ItemQuery, lookupCount: Int? = nil
     ) throws(KeychainFailure) -> FoundItems<PersistentReference> {
-        try session.store.references(query, for: session.caller, limit: limit)
+        // More than anybody looks at one by one.
+        let limit = 100_000
+        return try session.store.references(
+            query, for: session.caller, lookupCount: lookupCount, limit: limit)
+    }
+
+    /// The items with these attributes, as far as a locked keychain shows. It does not show which
+    /// items have no schema: of these, a search with the general one finds those whose other
+    /// attributes it names all.
+    private func closed(
+        _ attributes: [String: String]
+    ) throws(KeychainFailure) -> [PersistentReference] {
+        var query = query
+        guard let lookup = LookupAttributes(attributes) else { return [] }
+        query.attributes[.lookupAttributes] = lookup.attributeValue
+        let found = try references(query).items
+        guard attributes.haveGeneralSchema else { return found }
+        let others = attributes.withoutGeneralSchema
+        query.attributes[.lookupAttributes] = DesktopItem.lookupValue(others)
+        return try found + references(query, lookupCount: others.count).items
     }
 
     /// The paths of the items with these attributes in all collections of the keychain. There must
@@ -82,13 +97,31 @@ struct KeychainItems: SecretItems {
     ///
     /// - Throws: `locked`; `damaged` if a damaged item may have these attributes.
     func paths(having attributes: [String: String]) throws(KeychainFailure) -> [ItemPath] {
-        guard let lookup = LookupAttributes(attributes) else { return [] }
-        let query = ItemQuery(
-            .genericPassword, attributes: [.lookupAttributes: lookup.attributeValue],
-            accessGroup: DesktopItem.group)
-        return try opened(query).compactMap { item in
+        let query = ItemQuery(.genericPassword, accessGroup: DesktopItem.group)
+        return try opened(query, having: attributes).compactMap { item in
             item.attributes[.service]?.text.flatMap { Self.path(of: item, service: $0) }
         }
+    }
+
+    /// The items that match `query` and have these attributes, with the same schema first: a
+    /// program that takes one item takes the first.
+    private func opened(
+        _ query: ItemQuery, having wanted: [String: String]
+    ) throws(KeychainFailure) -> [StoredItem] {
+        var query = query
+        guard LookupAttributes(wanted) != nil else { return [] }
+        let searched = wanted.withoutGeneralSchema
+        if !searched.isEmpty {
+            query.attributes[.lookupAttributes] = DesktopItem.lookupValue(searched)
+        }
+        let found = try opened(query)
+        guard wanted.haveGeneralSchema else { return found }
+        let lookups = found.map { DesktopItem.lookup($0.attributes) }
+        let matches = zip(found, lookups).filter { $0.1.areFound(by: wanted) }
+        let (same, others) = (
+            matches.filter(\.1.haveGeneralSchema), matches.filter { !$0.1.haveGeneralSchema }
+        )
+        return (same + others).map(\.0)
     }
 
     private func opened(_ query: ItemQuery) throws(KeychainFailure) -> [StoredItem] {

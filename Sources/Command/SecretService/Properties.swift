@@ -158,7 +158,7 @@ extension Holdings {
         return [
             ("Locked", .flag(isLocked)), ("Attributes", .attributes(attributes)),
             ("Label", .text(record?.label ?? "")),
-            ("Type", .text(attributes["xdg:schema"] ?? "")),
+            ("Type", .text(attributes[LookupAttributes.schema] ?? "")),
             ("Created", .time(record?.created ?? 0)), ("Modified", .time(record?.modified ?? 0)),
         ]
     }

@@ -48,7 +48,7 @@ final class SessionItems: SecretItems {
     func ids(having attributes: [String: String]?) -> [String] {
         contents.withLock { contents in
             contents.items.filter { _, item in
-                item.record.attributes.contain(attributes ?? [:])
+                item.record.attributes.areFound(by: attributes ?? [:])
             }.keys.sorted().map(String.init)
         }
     }
@@ -73,11 +73,13 @@ final class SessionItems: SecretItems {
             var record = record
             (record.created, record.modified) = (now, now)
             let same = contents.items.first {
-                $0.value.record.attributes.count == record.attributes.count
-                    && $0.value.record.attributes.contain(record.attributes)
+                $0.value.record.attributes.areSameItem(as: record.attributes)
             }
             if isReplacing, let (id, old) = same {
                 record.created = old.record.created
+                if old.record.attributes.haveGeneralSchema {
+                    record.attributes = old.record.attributes
+                }
                 try contents.set(id, (record, value))
                 return (String(id), true)
             }

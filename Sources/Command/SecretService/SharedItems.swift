@@ -79,7 +79,7 @@ struct SharedItems: UnchangedItems {
         guard item.attributes[.accessControl] == nil else { return nil }
         var record = SecretRecord(item)
         let (service, account) = (item.attributes[.service]?.text, item.attributes[.account]?.text)
-        record.attributes = ["xdg:schema": "org.freedesktop.Secret.Generic"]
+        record.attributes = [LookupAttributes.schema: LookupAttributes.generalSchema]
         record.attributes["service"] = service
         record.attributes["account"] = account
         record.attributes["username"] = account

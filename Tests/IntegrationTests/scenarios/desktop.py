@@ -403,15 +403,19 @@ def moved_in(world):
             ("application", "chromium"): b"key \xff\n", ("n", "\u00e9"): b""}
     for attributes, secret in kept.items():
         desktop.store(secret, *attributes, label="a label")
+    # As keytar does, and others.
+    general = ("account", "anna", "xdg:schema", "org.freedesktop.Secret.Generic")
+    kept[general] = b"pass 9"
+    desktop.store(b"pass 9", *general)
 
     def move_in(*words, code=0):
         outcome = world.run("import", "--from", "secret-service", "--for-desktop", "--json", *words,
                             env=desktop.env)
         expect(outcome.code == code, outcome)
         return json.loads(outcome.out)
-    expect(move_in("--dry-run")["added"] == 4, "dry run")
-    expect(move_in()["added"] == 4, "the first import")
-    expect(move_in()["same"] == 4, "the second import")
+    expect(move_in("--dry-run")["added"] == 5, "dry run")
+    expect(move_in()["added"] == 5, "the first import")
+    expect(move_in()["same"] == 5, "the second import")
     desktop.store(b"pass 2", "service", "mail", "user", "anna")
     expect(move_in(code=73)["conflicts"] == 1, "another value")
     expect(move_in("--replace")["replaced"] == 1, "replaced")
@@ -421,10 +425,14 @@ def moved_in(world):
     desktop.serve()
     for attributes, secret in kept.items():
         expect(desktop.lookup(*attributes) == secret, attributes)
-    # An item without a schema, for which GNOME Keyring reports the general one at times.
+    # Items without a schema, for which GNOME Keyring reports the general one at times, or with it.
     desktop.store(b"key 2", "application", "chrome", label="a label")
-    found = desktop.tool("search", "--all", "application", "chrome")
-    expect(b"label = a label" in found and found.count(b"secret = ") == 1, found)
+    desktop.store(b"pass 10", "account", "anna", label="a label")
+    schema = ("xdg:schema", "org.freedesktop.Secret.Generic")
+    for attributes in (("application", "chrome"), ("account", "anna")):
+        for words in (attributes, attributes + schema):
+            found = desktop.tool("search", "--all", *words)
+            expect(b"label = a label" in found and found.count(b"secret = ") == 1, words, found)
     # Not from itself.
     outcome = world.run("import", "--from", "secret-service", "--for-desktop", env=desktop.env)
     expect(outcome.code == 1 and "valet serve" in outcome.err, outcome)

@@ -133,6 +133,29 @@ import ValetTestSupport
         #expect(try keychain.value(.exact("b", service: "s")) == "two")
     }
 
+    @Test func `The general schema and none are the same in a replacement`() throws {
+        let general = ["n": "1", "xdg:schema": "org.freedesktop.Secret.Generic"]
+        #expect(try !replace(item("a", ["n": "1"]), "one"))
+        #expect(try replace(item("b", general), "two"))
+        #expect(try replace(item("c", ["n": "1"]), "three"))
+        #expect(try keychain.value(.exact("a", service: "s")) == "three")
+        #expect(try accounts(general) == ["a"])
+        #expect(try !replace(item("d", ["n": "1", "xdg:schema": "other"]), "four"))
+    }
+
+    @Test func `References can be chosen by the number of attributes`() throws {
+        try keychain.add(item("a", ["n": "1"]))
+        try keychain.add(item("b", ["n": "1", "m": "2"]))
+        let query = ItemQuery.generic([.lookupAttributes: Self.value(["n": "1"])])
+        let items = try keychain.items(query).map(\.reference)
+        for (count, found) in [(0, []), (1, [items[0]]), (2, [items[1]]), (nil, items)] {
+            #expect(
+                try keychain.store.references(
+                    query, for: keychain.caller, lookupCount: count, limit: 9
+                ).items == found)
+        }
+    }
+
     @Test func `References of what matches are found without opening it`() throws {
         try keychain.add(item("a", ["n": "1"]))
         try keychain.add(item("b", ["n": "1"]))

@@ -36,20 +36,21 @@ enum DesktopItems {
         }
         let service = DesktopItem.service(ofCollection: DesktopItem.usualCollection)
         // Two items with the same attributes are one here.
-        var accounts: [AttributeValue: AttributeValue] = [:]
+        var accounts: [AttributeValue?: AttributeValue] = [:]
         return try Keyring.read(skipsLocked: values.has(ImportHelp.skipUnreadable)) {
             (entry, secret) throws(CLIError) in
             let type =
                 secret.contentType.isEmpty ? DesktopItem.usualContentType : secret.contentType
             let known = DesktopItem.attributes(
                 entry.lookup, label: entry.label, contentType: type, service: service)
-            guard var attributes = known, let lookup = attributes[.lookupAttributes] else {
-                return nil
-            }
+            guard var attributes = known else { return nil }
+            let lookup = DesktopItem.lookupValue(entry.lookup.withoutGeneralSchema)
+            var same: ItemAttributes = [.service: .text(service)]
+            same[.lookupAttributes] = lookup
             // A program may have stored it here already.
-            let stored = try logins.items(
-                .genericPassword, [.service: .text(service), .lookupAttributes: lookup]
-            ).first
+            let stored = try logins.items(.genericPassword, same).first { item in
+                DesktopItem.lookup(item.attributes).areSameItem(as: entry.lookup)
+            }
             let account =
                 accounts[lookup] ?? stored?.attributes[.account]
                 ?? .text(DesktopItem.newAccount())

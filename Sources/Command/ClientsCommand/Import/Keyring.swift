@@ -206,7 +206,7 @@ struct Keyring: ~Copyable {
                         _ = answer.inside("v", "a{ss}") {
                             let lookup = answer.dictionary(atMost: 1_000)
                             hasAttributes = lookup != nil
-                            entry.lookup = Entry.withoutGeneralSchema(lookup ?? [:])
+                            entry.lookup = lookup ?? [:]
                         }
                     default: _ = answer.skip("v")
                     }
@@ -240,15 +240,9 @@ struct Keyring: ~Copyable {
     struct Entry {
         fileprivate(set) var label = ""
         fileprivate var isLocked = true
-        /// The attributes by which programs look for it, ``withoutGeneralSchema(_:)``.
+        /// The attributes by which programs look for it. For an item without a schema GNOME Keyring
+        /// names the general one, once it has stored it.
         fileprivate(set) var lookup: [String: String] = [:]
-
-        /// The schema of items that have none of their own. GNOME Keyring reports it only at times.
-        private static let generalSchema = "org.freedesktop.Secret.Generic"
-
-        static func withoutGeneralSchema(_ lookup: [String: String]) -> [String: String] {
-            lookup.filter { $0.key != "xdg:schema" || $0.value != generalSchema }
-        }
 
         /// The item that the entry becomes.
         fileprivate func item(_ value: SecretValue) -> ImportedItem {
@@ -260,8 +254,8 @@ struct Keyring: ~Copyable {
                 return item
             }
             var item = ImportedItem(
-                service: lookup["xdg:schema"] ?? "Secret Service", account: source, value,
-                from: source)
+                service: lookup.withoutGeneralSchema[LookupAttributes.schema] ?? "Secret Service",
+                account: source, value, from: source)
             item.attributes[.comment] = .text(comment)
             return item
         }
@@ -272,7 +266,7 @@ struct Keyring: ~Copyable {
 
         /// An item of docker's helper or of Git Credential Manager.
         private func itemOfHelper(_ value: SecretValue, _ source: String) -> ImportedItem? {
-            let schema = lookup["xdg:schema"]
+            let schema = lookup[LookupAttributes.schema]
             if let url = lookup["server"],
                 schema == "io.docker.Credentials" || lookup["docker_cli"] == "1"
                     || lookup["label"] == "Docker Credentials"
@@ -316,7 +310,7 @@ struct Keyring: ~Copyable {
 
         /// The attributes by which programs look for the item.
         private var comment: String {
-            lookup.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+            lookup.withoutGeneralSchema.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
                 .joined(separator: ", ")
         }
     }

@@ -420,6 +420,12 @@ extension ItemPlace {
 }
 
 extension SealedRow {
+    /// How many lookup attributes the item has, as its columns show; nil if they are damaged.
+    package var lookupCount: Int? {
+        let others = try? IndexHashes.others(parsing: hashes)
+        return others?.keys.count(where: IndexHasher.lookupTags.contains)
+    }
+
     /// Whether a search by `hash` should lead to the row.
     fileprivate func has(_ hash: IndexHash) -> Bool {
         [groupHash, serviceHash, header.placeHash, header.accountHash].contains(hash)

@@ -77,9 +77,37 @@ package struct LookupAttributes: Equatable, Sendable {
 
     /// Whether these have all names of `others`, with values of the same bytes.
     package func contain(_ others: LookupAttributes) -> Bool { values.contain(others.values) }
+
+    /// The attribute that says what an item's attributes mean.
+    package static let schema = "xdg:schema"
+    /// The schema of items without one. Programs search with it for items that were stored without
+    /// it, and the other way round.
+    package static let generalSchema = "org.freedesktop.Secret.Generic"
 }
 
 extension [String: String] {
+    package var haveGeneralSchema: Bool {
+        self[LookupAttributes.schema] == LookupAttributes.generalSchema
+    }
+
+    /// The same for attributes that differ only in whether they name the general schema.
+    package var withoutGeneralSchema: [String: String] {
+        haveGeneralSchema ? filter { $0.key != LookupAttributes.schema } : self
+    }
+
+    /// Whether a search for `wanted` finds an item that has these.
+    package func areFound(by wanted: [String: String]) -> Bool {
+        contain(wanted.withoutGeneralSchema)
+            && (!wanted.haveGeneralSchema || haveGeneralSchema
+                || self[LookupAttributes.schema] == nil)
+    }
+
+    /// Whether an item with these takes the place of one with `others`.
+    package func areSameItem(as others: [String: String]) -> Bool {
+        let (own, others) = (withoutGeneralSchema, others.withoutGeneralSchema)
+        return own.count == others.count && own.contain(others)
+    }
+
     /// Whether these have all names of `others` with their values, each with the same bytes.
     package func contain(_ others: [String: String]) -> Bool {
         others.allSatisfy { name, value in

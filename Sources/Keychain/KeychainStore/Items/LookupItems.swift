@@ -9,7 +9,8 @@ internal import ValetSealing
 extension ItemStore {
     /// Changes the item that has exactly the lookup attributes and the service of `addition`; adds
     /// an item if there is none. A changed item keeps its name, its reference and its date of
-    /// creation, and gets the other attributes and the value of `addition`.
+    /// creation, and gets the other attributes and the value of `addition`. The general schema and
+    /// none are the same; an item that has it keeps it.
     ///
     /// - Returns: The item's reference, and whether the item was there before.
     /// - Throws: As ``add(_:for:_:)``, except `duplicateItem`; `locked`; `damaged` if a damaged
@@ -30,9 +31,10 @@ extension ItemStore {
     /// The references of the items that match by their hashes, at most `limit`. Opens no item, so
     /// it also works while the keychain is locked.
     ///
+    /// - Parameter lookupCount: How many lookup attributes the items have; nil for any number.
     /// - Throws: `missingEntitlement`, and any failure of the keychain itself.
     package func references(
-        _ query: ItemQuery, for caller: Caller, limit: Int
+        _ query: ItemQuery, for caller: Caller, lookupCount: Int? = nil, limit: Int
     ) throws(KeychainFailure) -> FoundItems<PersistentReference> {
         let operation = "look for items"
         let groups = try caller.groups(searching: query.accessGroup, during: operation)
@@ -43,7 +45,9 @@ extension ItemStore {
         var (references, damage) = ([PersistentReference](), KeychainFailure?.none)
         for row in found ?? [] where references.count < limit {
             switch row {
-            case .row(let row): references.append(row.header.reference)
+            case .row(let row):
+                guard lookupCount == nil || lookupCount == row.lookupCount else { continue }
+                references.append(row.header.reference)
             case .damaged: damage = KeychainFailure(.row(.damagedColumn), during: operation)
             }
         }
@@ -57,17 +61,24 @@ extension ItemTransaction {
     ) throws(KeychainFailure) -> (reference: PersistentReference, wasThere: Bool) {
         try check(addition.value)
         let item = addition.item
-        guard let wanted = LookupAttributes(item.attributes[.lookupAttributes]) else {
+        guard let wanted = LookupAttributes(item.attributes[.lookupAttributes]),
+            let searched = LookupAttributes(wanted.values.withoutGeneralSchema)
+        else {
             throw KeychainFailure(.invalidRequest, during: operation)
         }
-        let names: [Attribute] = [.service, .lookupAttributes]
-        let query = ItemQuery(
-            item.itemClass, attributes: item.attributes.filter { names.contains($0.key) },
-            accessGroup: item.accessGroup)
+        var query = ItemQuery(item.itemClass, accessGroup: item.accessGroup)
+        query.attributes[.service] = item.attributes[.service]
+        query.attributes[.lookupAttributes] = searched.attributeValue
         let groups = try caller.groups(changing: query.accessGroup, during: operation)
-        for match in try openMatches(query, groups).items
-        where LookupAttributes(match.content.attributes[.lookupAttributes]) == wanted {
-            let kept: [Attribute] = [.account, .service, .creationDate, .modificationDate]
+        let found = try openMatches(query, groups).items.compactMap { match in
+            LookupAttributes(match.content.attributes[.lookupAttributes]).map { (match, $0) }
+        }
+        let match =
+            found.first { $0.1 == wanted }
+            ?? found.first { $0.1.values.areSameItem(as: wanted.values) }
+        if let (match, lookup) = match {
+            var kept: [Attribute] = [.account, .service, .creationDate, .modificationDate]
+            if lookup.values.haveGeneralSchema { kept.append(.lookupAttributes) }
             let changes = ItemChanges(
                 attributes: item.attributes.filter { !kept.contains($0.key) })
             try update(match, changes, value: addition.value)
