@@ -192,6 +192,113 @@ def locked(world):
     expect(desktop.lookup("service", "mail") == b"pass 1", "after valet unlock")
 
 
+# Promise: 20.3
+@scenario(users=EVERY_USER)
+def before_first_unlock(world):
+    """After a restart the service looks locked, not empty, and its question brings the secret;
+    with keys that are shared and with keys of its own."""
+    outcome = world.run("passcode", "set", "--passcode-fd", "0", input=PASSCODE, env=SHARED)
+    expect(outcome.code == 0, outcome)
+    asked = os.path.join(world.folder, "asked")
+    pinentry = asker(world, f"""GETPIN) echo asked >>{asked}
+        printf 'D {PASSCODE.decode().strip()}\nOK\n' ;;""")
+    desktop = Desktop(world, VALET_PINENTRY=pinentry)
+    desktop.serve()
+    desktop.store(b"pass 1", "service", "mail")
+    desktop.kill()
+    for state in ("kernel", "process"):
+        desktop.env["VALET_LOCK_STATE"] = state
+        expect(world.run("lock", "--all", env=SHARED).code == 0, "lock --all")
+        open(asked, "w", encoding="utf-8").close()
+        desktop.serve()
+        # By the alias, as Python's SecretStorage and Go's programs go.
+        found = desktop.send("/org/freedesktop/secrets", SERVICE + ".ReadAlias", "string:default")
+        expect(LOGIN.encode() in found.out, found)
+        for path in (LOGIN, "/org/freedesktop/secrets/aliases/default"):
+            for name, value in (("Locked", b"boolean true"), ("Label", b'string "login"'),
+                                ("Items", b"array [\n      ]")):
+                found = desktop.get(path, "org.freedesktop.Secret.Collection", name)
+                expect(value in found.out, path, found)
+        expect(desktop.lookup("service", "none", code=1) == b"", "what is not there")
+        expect(desktop.lookup("service", "mail") == b"pass 1", "after the question")
+        expect(desktop.lookup("service", "mail") == b"pass 1", "without a question")
+        with open(asked, encoding="utf-8") as file:
+            expect(file.read().count("asked") == 1, state, "asked more than once")
+        desktop.kill()
+
+
+# Promise: 20.3
+@scenario(users=EVERY_USER)
+def nobody_to_ask(world):
+    """A program whose wish nobody can be asked for is told why."""
+    outcome = world.run("passcode", "set", "--passcode-fd", "0", input=PASSCODE, env=SHARED)
+    expect(outcome.code == 0, outcome)
+    desktop = Desktop(world, VALET_INTERACTION="never")
+    desktop.serve()
+    desktop.store(b"pass 1", "service", "mail")
+    desktop.lock()
+    outcome = world.run("lookup", "service", "mail", env=desktop.env, command="secret-tool")
+    expect(outcome.code == 1 and "VALET_INTERACTION" in outcome.err, outcome)
+
+
+# Promise: 20.3
+@scenario(users=EVERY_USER)
+def one_question(world):
+    """Programs that wait while a question is open get its answer, be it yes or no. A question
+    that its program withdraws is asked for the next one."""
+    outcome = world.run("passcode", "set", "--passcode-fd", "0", input=PASSCODE, env=SHARED)
+    expect(outcome.code == 0, outcome)
+    asked, answer = (os.path.join(world.folder, name) for name in ("asked", "answer"))
+    pinentry = asker(world, f"""GETPIN) echo asked >>{asked}
+        until [ -e {answer} ]; do sleep 0.05; done
+        [ -s {answer} ] || {{ echo "$NO"; continue; }}
+        printf 'D %s\nOK\n' "$(cat {answer})" ;;""")
+    desktop = Desktop(world, VALET_PINENTRY=pinentry)
+    desktop.serve()
+    for number in range(5):
+        desktop.store(str(number).encode(), "n", str(number))
+
+    def ask(number):
+        return world.start(["secret-tool", "lookup", "n", str(number)], desktop.env,
+                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                           stderr=subprocess.DEVNULL)
+
+    def count():
+        with open(asked, encoding="utf-8") as file:
+            return len(file.readlines())
+
+    def ask_all(reply):
+        """Asks from all, and answers once the last one waits."""
+        open(asked, "w", encoding="utf-8").close()
+        programs = [ask(number) for number in range(5)]
+        wait_for(lambda: count() == 1, "the question")
+        time.sleep(1)
+        with open(answer, "wb") as file:
+            file.write(reply)
+        found = [program.communicate(timeout=30)[0] for program in programs]
+        os.remove(answer)
+        expect(count() == 1, "questions:", count())
+        return found
+
+    desktop.lock()
+    expect(ask_all(b"") == [b""] * 5, "after a no")
+    expect(ask_all(PASSCODE.strip()) == [b"0", b"1", b"2", b"3", b"4"], "after a yes")
+    # The first one goes.
+    desktop.lock()
+    open(asked, "w", encoding="utf-8").close()
+    first = ask(0)
+    wait_for(lambda: count() == 1, "the first question")
+    second = ask(1)
+    time.sleep(1)
+    first.kill()
+    first.communicate(timeout=30)
+    wait_for(lambda: count() == 2, "the second question")
+    # Unlocked in another way: the question ends.
+    unlocked = world.run("unlock", "--passcode-fd", "0", input=PASSCODE, env=SHARED)
+    expect(unlocked.code == 0, unlocked)
+    expect(second.communicate(timeout=30)[0] == b"1", "after valet unlock")
+
+
 # Promise: 20.5
 @scenario
 def killed(world):
@@ -668,6 +775,51 @@ def signals():
     wait(lambda: ("ItemDeleted", item) in heard)
     wait(lambda: (login, "org.freedesktop.Secret.Collection", {"Items": []}) in heard)
 
+def seen():
+    # What a client has read of items is told to it anew when they are locked and unlocked.
+    heard = []
+    bus.signal_subscribe("org.freedesktop.secrets", None, None, None, None, 0,
+                         lambda *signal: heard.append((signal[4], signal[2],
+                                                       signal[5].unpack())))
+    def valet(words):
+        assert os.system("echo 'correct horse' | " + sys.argv[2] + " " + words
+                         + " >/dev/null 2>&1") == 0, words
+    def told(item, locked, label):
+        return any(name == "PropertiesChanged" and path == item and body[1]["Locked"] == locked
+                   and body[1]["Label"] == label for name, path, body in heard)
+    login = ROOT + "/collection/login"
+    items = [create(login, "label %d" % n, {"n": str(n)}, "one") for n in range(3)]
+    for item in items[:2]:
+        get(item, "Item", "Locked")
+    GLib.usleep(500_000)
+    for _ in range(2):
+        heard.clear()
+        valet("lock")
+        # The label stays in view.
+        wait(lambda: told(items[0], True, "label 0") and told(items[1], True, "label 1"))
+        wait(lambda: any(name == "ItemChanged" and body[0] == items[0] for name, _, body in heard))
+        wait(lambda: any(name == "CollectionChanged" for name, _, body in heard))
+        heard.clear()
+        valet("unlock --passcode-fd 0")
+        wait(lambda: told(items[0], False, "label 0") and told(items[1], False, "label 1"))
+        assert not any(path == items[2] for _, path, _ in heard), heard
+    # More items at once than all programs are told of.
+    many = [create(login, str(n), {"many": str(n)}, "one") for n in range(100)]
+    for item in many: get(item, "Item", "Locked")
+    wait(lambda: any(name == "PropertiesChanged" and path == login and
+                     len(body[1].get("Items", [])) == 103 for name, path, body in heard))
+    heard.clear()
+    valet("lock")
+    wait(lambda: all(told(item, True, str(n)) for n, item in enumerate(many)))
+    # Locked to the last: nothing of it stays readable.
+    valet("lock --all")
+    wait(lambda: get(items[0], "Item", "Label") == "")
+    heard.clear()
+    valet("unlock --passcode-fd 0")
+    wait(lambda: any(name == "PropertiesChanged" and path == login and
+                     len(body[1].get("Items", [])) == 103 for name, path, body in heard))
+    wait(lambda: told(items[0], False, "label 0"))
+
 def idle():
     create(ROOT + "/collection/session", "a", {"n": "1"}, "one")
 
@@ -841,6 +993,17 @@ def signals(world):
 
 
 # Promise: 20.2
+# Promise: 20.3
+@scenario(users=EVERY_USER)
+def seen(world):
+    """Clients hear what becomes of the items that they have looked at."""
+    desktop = Desktop(world)
+    outcome = world.run("passcode", "set", "--passcode-fd", "0", input=PASSCODE, env=SHARED)
+    expect(outcome.code == 0, outcome)
+    desktop.serve()
+    by_hand(world, "seen", COMMAND, desktop=desktop)
+
+
 @scenario
 def sessions(world):
     """A session belongs to the connection that opened it, until it closes it."""
