@@ -33,12 +33,13 @@ package struct DeviceKeyFolder {
     /// The id of the device key that its keybag names.
     let keyID: KeyID
 
-    /// The folder of the keychain that `header` describes; nil if it does not exist.
+    /// The folder of `keychain`, which `header` describes; nil if it does not exist.
     ///
     /// - Throws: ``SystemError``: as ``PrivateDirectory/open(_:creating:fileSystem:)``.
-    package init?(_ location: KeychainLocation, _ header: KeychainHeader) throws(SystemError) {
+    package init?(_ keychain: OpenKeychain, _ header: KeychainHeader) throws(SystemError) {
         do {
-            folder = try PrivateDirectory.open(location.deviceFolder, creating: false)
+            folder = try keychain.location.openDeviceFolder(
+                of: keychain.directory, creating: false)
         } catch {
             guard error.code == .missing else { throw error }
             return nil

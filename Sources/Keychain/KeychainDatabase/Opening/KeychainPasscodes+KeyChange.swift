@@ -119,15 +119,27 @@ extension KeychainPasscodes {
         return count
     }
 
+    /// Writes the new device key, and looks once more whether the keychain is in its place: sealing
+    /// all rows takes long. If it is not, the key is removed again.
+    ///
+    /// - Throws: ``SystemError``: `replaced`, …
     private func writeDeviceKey(of plan: borrowing KeyChangePlan) throws(SystemError) {
         switch plan.deviceKey {
-        case .none: return
+        case .none: try keychain.pool.checkPlace()
         case .some(let file):
-            let folder = try PrivateDirectory.open(keychain.location.deviceFolder, creating: true)
+            let folder = try keychain.location.openDeviceFolder(
+                of: keychain.directory, creating: true)
             let encoded = file.encoded
             let name = DeviceSecretSource.name(ofKey: file.secret.id)
             try encoded.withBytes { (contents: Span<UInt8>) throws(SystemError) in
                 try folder.createFile(name, contents: contents)
+            }
+            do {
+                try keychain.pool.checkPlace()
+            } catch {
+                // Report the first error.
+                try? folder.overwriteAndRemove(name)
+                throw error
             }
         }
     }

@@ -160,8 +160,11 @@ struct OldKeyErasure {
 
     /// Gives the device key in use its usual name, and erases the outdated ones.
     private func tidyDeviceKeys(_ header: KeychainHeader) throws(KeychainFailure) {
-        let found = try translating(
-            DeviceKeyFolder(keychain.location, header), during: Self.erasing)
+        let found = try translating(Self.erasing) { () throws(SystemError) in
+            // Rewriting took long. A copy at the path may need the keys in a folder elsewhere.
+            try pool.checkPlace()
+            return try DeviceKeyFolder(keychain, header)
+        }
         if let folder = found {
             try folder.tidy(header.keybag)
         } else if header.keybag.deviceSource == .ownFile {

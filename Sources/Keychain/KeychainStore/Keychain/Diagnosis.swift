@@ -258,7 +258,7 @@ struct KeychainExamination {
     /// Findings on device keys that are not in use, and on other files with such names. None
     /// advises to erase a file while the device key in use is missing.
     func strayKeys(_ header: KeychainHeader) throws(SystemError) -> [Finding] {
-        guard let folder = try DeviceKeyFolder(keys.keychain.location, header) else { return [] }
+        guard let folder = try DeviceKeyFolder(keys.keychain, header) else { return [] }
         let isFile = header.keybag.deviceSource == .ownFile
         // While the device key in use is missing, another file may be its only copy.
         let isSeen = isFile ? try folder.hasKey(header.keybag.deviceKeyID) : true
