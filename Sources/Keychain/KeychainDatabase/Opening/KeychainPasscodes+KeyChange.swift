@@ -13,12 +13,12 @@ extension KeychainPasscodes {
 
     /// Prepares a change of the keychain that `header` describes; `opener` opens it.
     ///
-    /// - Parameter moment: A moment before the passcode was checked.
+    /// - Parameter moment: For a change that unlocks, a moment before the passcode was checked.
     /// - Throws: ``KeychainFailure``: `keyUnavailable` if the new source has no device secret,
     ///   `outOfMemory`.
     package func plan(
         _ header: KeychainHeader, _ opener: consuming KeychainOpener, to next: KeyChangeRequest,
-        since moment: LockMoment
+        since moment: LockMoment?
     ) throws(KeychainFailure) -> KeyChangePlan {
         let source = next.source ?? header.keybag.deviceSource
         let keychainID = header.settings.keychainID
@@ -28,7 +28,7 @@ extension KeychainPasscodes {
             return KeyChangePlan(
                 opener: opener, protector: try self.source.protector(held, share),
                 deviceSource: source, deviceKey: nil, keepsRecoveryKey: next.keepsRecoveryKey,
-                unlockingSince: next.unlocks ? moment : nil)
+                unlockingSince: moment)
         }
         let file: DeviceKeyFile
         if source == .ownFile {
@@ -41,8 +41,7 @@ extension KeychainPasscodes {
         let protector = try self.protector(file.intoSecret(), next)
         return KeyChangePlan(
             opener: opener, protector: protector, deviceSource: source, deviceKey: deviceKey,
-            keepsRecoveryKey: next.keepsRecoveryKey,
-            unlockingSince: next.unlocks ? moment : nil)
+            keepsRecoveryKey: next.keepsRecoveryKey, unlockingSince: moment)
     }
 
     private func protector(
