@@ -360,11 +360,14 @@ def creation(world):
         for folder in (world.home, gone):
             shutil.rmtree(folder, ignore_errors=True)
         outcome, was_stopped = run_moved(world, call, ["set", "key", *AGENT_ITEMS], input=b"x")
-        expect(outcome.code == 0, f"moved at {call}:", outcome)
+        # The folder may be gone between its making and its opening.
+        expect(outcome.code == 0 or outcome.code == 1 and "error" in outcome.err,
+               f"moved at {call}:", outcome)
         count += was_stopped
         found = [at(world, folder, "get", "key", *AGENT_ITEMS).code
                  for folder in (world.home, gone) if os.path.exists(folder)]
-        expect(0 in found and set(found) <= {0, 44}, f"moved at {call}:", found)
+        expect(outcome.code or 0 in found, f"moved at {call}, and lost:", found)
+        expect(set(found) <= {0, 44}, f"moved at {call}:", found)
         for folder in (world.home, gone):
             if os.path.exists(folder):
                 outcome = at(world, folder, "set", "later", *AGENT_ITEMS, input=b"y")

@@ -87,7 +87,8 @@ extension KeychainPasscodes {
                 setsDamagedAside: options.skipsDamaged || plan.isRecovery,
                 expectedLoss: plan.expectedLoss)
             setAsideCount = try seal(sealing, under: new, options)
-            try translating(erasure.prepare(), during: operation)
+            let deviceKeys = [header.keybag.deviceKeyID, new.keybag.deviceKeyID]
+            try translating(erasure.prepare(deviceKeys), during: operation)
             try translating(writeDeviceKey(of: plan), during: operation)
             return (new, opened)
         }

@@ -95,6 +95,11 @@ package final class OpenKeychain: Sendable {
         try directory.check(file: OldKeyErasure.markerName) != nil
     }
 
+    /// The ids of the device keys that have to be erased.
+    package func deviceKeysToErase() throws(SystemError) -> [KeyID] {
+        try OldKeyErasure(self).noted() ?? []
+    }
+
     // The header and the keys for a transaction.
 
     /// The header that the transaction of `store` sees.
