@@ -117,8 +117,8 @@ static inline int valet_sqlite3_read_log(
     return code == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : code;
 }
 
-/* Writes zeros over the header of the log's frame at `offset`, if there is one. Then nobody takes
-   it or those behind it for frames. */
+/* Writes zeros over the header of the log's frame at `offset`, if there is one, and waits until
+   they are on disk. Then nobody takes it or those behind it for frames. */
 static inline int valet_sqlite3_end_log(sqlite3 *database, sqlite3_int64 offset) {
     static const char zeros[24];
     sqlite3_file *log = 0;
@@ -127,7 +127,8 @@ static inline int valet_sqlite3_end_log(sqlite3 *database, sqlite3_int64 offset)
     if (code != SQLITE_OK || !log || !log->pMethods) return code;
     code = log->pMethods->xFileSize(log, &size);
     if (code != SQLITE_OK || size <= offset) return code;
-    return log->pMethods->xWrite(log, zeros, sizeof zeros, offset);
+    code = log->pMethods->xWrite(log, zeros, sizeof zeros, offset);
+    return code == SQLITE_OK ? log->pMethods->xSync(log, SQLITE_SYNC_NORMAL) : code;
 }
 
 #endif

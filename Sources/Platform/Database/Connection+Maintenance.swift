@@ -124,8 +124,12 @@ extension Connection {
     /// The next ``CheckpointMode/truncate`` removes the old pages from the file. Needs memory of
     /// the size of the database.
     package func vacuum() throws(SystemError) {
-        try withAttaching { () throws(SystemError) in
-            try Statement("VACUUM", on: self).execute()
+        do {
+            try withAttaching { () throws(SystemError) in
+                try Statement("VACUUM", on: self).execute()
+            }
+        } catch {
+            throw takingBackOwnCommit(after: error)
         }
     }
 
@@ -177,7 +181,7 @@ extension Connection {
     /// The old contents may be damaged, because they are not read. Readers see them until their
     /// transactions end. The log grows by the size of `source`.
     /// - Throws: ``SystemError``: `diskFull`, `inputOutput`, `busy`, `misuse` inside a
-    ///   transaction. Then nothing has changed.
+    ///   transaction. Then nothing has changed, unless the hint says that this is not known.
     package func replaceContents(by source: Connection) throws(SystemError) {
         let operation = "replace the contents"
         let target = unsafe try openDatabase(operation)
@@ -190,8 +194,10 @@ extension Connection {
         let code = unsafe sqlite3_backup_step(copy, -1)
         // Ends the transaction; rolls back unless every page was copied.
         let end = unsafe sqlite3_backup_finish(copy)
-        guard code == SQLITE_DONE else { throw failure(code, operation) }
-        try check(end, operation)
+        guard code == SQLITE_DONE, end == SQLITE_OK else {
+            let code = code == SQLITE_DONE ? end : code
+            throw takingBackOwnCommit(after: failure(code, operation))
+        }
     }
 }
 

@@ -186,6 +186,13 @@ extension Connection {
         }
     }
 
+    /// Like ``takingBackCommit(after:)``, for a statement that begins and commits a transaction of
+    /// its own. If it was *busy* it has written nothing, and the frames may be those of another
+    /// program.
+    func takingBackOwnCommit(after error: SystemError) -> SystemError {
+        error.code == .busy ? error : takingBackCommit(after: error)
+    }
+
     /// Undoes all changes since the savepoint. If that fails, undoes the whole transaction.
     func undoSavepoint() {
         guard isInTransaction else { return }

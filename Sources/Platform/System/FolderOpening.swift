@@ -19,6 +19,17 @@ enum FolderOpening {
         throw openingError(code, path: path)
     }
 
+    /// Opens a handle of the folder `name` in the open folder `parent`. `path` is for messages.
+    static func open(
+        _ name: String, in parent: Int32, path: String, creating: Bool
+    ) throws(SystemError) -> FileDescriptor {
+        let number = unsafe valet_open_folder_handle(parent, name, 0)
+        if number >= 0 { return FileDescriptor(owning: number) }
+        let code = errno
+        guard code == ENOENT, creating else { throw openingError(code, path: path) }
+        return try createFolder(name, in: parent, path: path)
+    }
+
     /// The folder's status, if the folder belongs to this user and is closed to others.
     ///
     /// - Parameter isClosing: Whether to close an empty folder to others.
@@ -58,18 +69,24 @@ enum FolderOpening {
         let (parentPath, name) = split(path)
         let parent = try openParent(parentPath)
         try checkOwner(of: parent, path: parentPath)
-        if unsafe mkdirat(parent.number, name, 0o700) == 0 {
+        return try createFolder(name, in: parent.number, path: path)
+    }
+
+    private static func createFolder(
+        _ name: String, in parent: Int32, path: String
+    ) throws(SystemError) -> FileDescriptor {
+        if unsafe mkdirat(parent, name, 0o700) == 0 {
             // The umask may have removed bits that the owner needs.
-            guard unsafe fchmodat(parent.number, name, 0o700, 0) == 0 else {
+            guard unsafe fchmodat(parent, name, 0o700, 0) == 0 else {
                 throw SystemError(errno: errno, during: "create a folder", path: path)
             }
-            try syncParent(parent.number, path: parentPath)
+            try syncParent(parent, path: split(path).parent)
         } else if errno != EEXIST {
             let code = errno
             throw SystemError(
                 errno: code, during: "create a folder", path: path, hint: hint(on: code))
         }
-        let number = unsafe valet_open_folder_handle(parent.number, name, 0)
+        let number = unsafe valet_open_folder_handle(parent, name, 0)
         guard number >= 0 else { throw openingError(errno, path: path) }
         return FileDescriptor(owning: number)
     }

@@ -66,6 +66,24 @@ package final class PrivateDirectory: Sendable {
             status: status, facts: facts, descriptor: HeldDescriptor(holding: handle))
     }
 
+    /// Opens the folder `name` inside this one: by the handle, so that a folder that has taken the
+    /// place of this one is left alone.
+    ///
+    /// - Throws: The codes of ``open(_:creating:fileSystem:)``.
+    package func folder(
+        _ name: String, creating: Bool
+    ) throws(SystemError) -> PrivateDirectory {
+        let path = path(of: name)
+        let handle = try FolderOpening.open(
+            name, in: descriptor.number, path: path, creating: creating)
+        let status = try FolderOpening.status(of: handle, path: path, closing: creating)
+        let facts = try FileSystem.kernel(handle.number, path)
+        try facts.check(path: path)
+        return PrivateDirectory(
+            path: path, givenPath: givenPath + "/" + name, status: status, facts: facts,
+            descriptor: HeldDescriptor(holding: handle))
+    }
+
     package func path(of name: String) -> String {
         precondition(
             !name.isEmpty && !name.utf8.contains(UInt8(ascii: "/")), "a file is given by its name")

@@ -10,7 +10,7 @@ import time
 import support
 from damage import flip
 from kills import calls, chosen, killed, report
-from support import AGENT_ITEMS, expect, scenario
+from support import AGENT_ITEMS, expect, need, scenario
 
 KEYS = tuple(f"key{index}" for index in range(40))
 REPAIR = ("doctor", "--repair-indexes")
@@ -108,6 +108,27 @@ def killed_repair(world):
         expect(not left, f"killed at {call}: left over", left)
         kill_count += was_killed
     report(kill_count, tried, every)
+
+
+# Promise: 14.6
+@scenario
+def unconfirmed_repair(world):
+    """A repair that the disk does not confirm does not come back when the log is opened anew."""
+    need("strace")
+    for page in prepare(world)["attribute"]:
+        flip(world.path("keychain.db"), (page - 1) * 4096, 0x5A)
+    template = f"{world.home}-template"
+    shutil.copytree(world.home, template)
+    refused_count = 0
+    for number in range(1, 7):
+        shutil.rmtree(world.home)
+        shutil.copytree(template, world.home)
+        outcome = world.run(*REPAIR, prefix=(
+            "strace", "-f", "-o", "/dev/null", "-e", "trace=fdatasync", "-e",
+            f"inject=fdatasync:error=EIO:when={number}"))
+        refused_count += outcome.code != 0
+        world.doctor(65 if outcome.code else 0)
+    expect(refused_count > 0, "no repair was refused")
 
 
 # Promise: 17.2

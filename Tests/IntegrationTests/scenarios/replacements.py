@@ -5,10 +5,14 @@ folder at the path and no other."""
 import ctypes
 import os
 import shutil
+import subprocess
 import threading
 import time
 
-from support import AGENT_ITEMS, EVERY_USER, expect, scenario
+from faults import stops_in_time
+from kills import CHANGING, calls, chosen
+from stops import go_on
+from support import AGENT_ITEMS, COMMAND, EVERY_USER, expect, scenario
 
 # A read may be 100 ms behind; a busy machine needs some time for the next one.
 STALE = 0.15
@@ -288,6 +292,87 @@ def device_folder(world):
     outcome = world.run("get", "key", *AGENT_ITEMS, env=names)
     expect(outcome.out == b"three", outcome)
     agent.end()
+
+
+def run_moved(world, call, words, input=b"", replace=lambda: None):
+    """Runs a command that is stopped after a system call. Then its folder is moved to `gone`, and
+    `replace` is called. Returns the outcome, and whether the command was stopped."""
+    log, gone, was_stopped = f"{world.folder}/trace", f"{world.home}-gone", False
+    open(log, "w").close()
+    process = world.start(
+        ["strace", "-f", "-o", log, "-e", f"trace={call[0]}", "-e",
+         f"inject={call[0]}:signal=STOP:when={call[1]}", COMMAND, *words],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdin.write(input)
+    process.stdin.close()
+    process.stdin = None
+    if stops_in_time(process, log):
+        was_stopped = os.path.exists(world.home)
+        if was_stopped:
+            os.rename(world.home, gone)
+            replace()
+        go_on(process.pid)
+    return world.finish(process, words=words), was_stopped
+
+
+def at(world, folder, *words, **options):
+    return world.run(*words, env={"VALET_HOME": folder}, **options)
+
+
+# Promise: 2.3, 13.5
+@scenario
+def key_change(world):
+    """A key change whose folder is moved at one of its system calls leaves the folder that was
+    moved and the one that took its place with the device key that each needs."""
+    copy, gone, template = backup(world), f"{world.home}-gone", f"{world.home}-template"
+    shutil.copytree(world.home, template)
+    every = [call for call in calls(world, "rotate", input=b"") if call[0] in CHANGING]
+    count = 0
+    for call in chosen(world, every, 24):
+        for folder in (world.home, gone):
+            shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(template, world.home)
+        outcome, was_stopped = run_moved(
+            world, call, ["rotate"], replace=lambda: shutil.copytree(copy, world.home))
+        expect(outcome.code == 0, f"moved at {call}:", outcome)
+        if not was_stopped:
+            continue
+        count += 1
+        for folder, value in ((world.home, b"old"), (gone, b"new")):
+            for words in (("get", "key"), ("rotate",), ("get", "key")):
+                outcome = at(world, folder, *words, *(AGENT_ITEMS if words[0] == "get" else ()))
+                expect(outcome.code == 0, f"moved at {call}, then {words} in {folder}:", outcome)
+                expect(words[0] != "get" or outcome.out == value, folder, outcome)
+            expect(not any(name.startswith("device.key.")
+                           for name in os.listdir(f"{folder}/device")), folder, call)
+    expect(count > 10, "hardly any call was met:", count)
+
+
+# Promise: 2.3, 13.3
+@scenario
+def creation(world):
+    """A keychain whose folder is moved while it is created is complete there, or can be made."""
+    gone, home = f"{world.home}-gone", world.home
+    world.home = f"{home}-traced"
+    every = calls(world, "set", "key", *AGENT_ITEMS, input=b"x")
+    world.home, count = home, 0
+    for call in chosen(world, [call for call in every if call[0] in CHANGING], 24):
+        for folder in (world.home, gone):
+            shutil.rmtree(folder, ignore_errors=True)
+        outcome, was_stopped = run_moved(world, call, ["set", "key", *AGENT_ITEMS], input=b"x")
+        # The folder may be gone between its making and its opening.
+        expect(outcome.code == 0 or outcome.code == 1 and "error" in outcome.err,
+               f"moved at {call}:", outcome)
+        count += was_stopped
+        found = [at(world, folder, "get", "key", *AGENT_ITEMS).code
+                 for folder in (world.home, gone) if os.path.exists(folder)]
+        expect(outcome.code or 0 in found, f"moved at {call}, and lost:", found)
+        expect(set(found) <= {0, 44}, f"moved at {call}:", found)
+        for folder in (world.home, gone):
+            if os.path.exists(folder):
+                outcome = at(world, folder, "set", "later", *AGENT_ITEMS, input=b"y")
+                expect(outcome.code == 0, f"moved at {call}, then set in {folder}:", outcome)
+    expect(count > 10, "hardly any call was met:", count)
 
 
 # Promise: 2.3

@@ -5,6 +5,7 @@ import Foundation
 import Synchronization
 import Testing
 import ValetDatabase
+import ValetKeyTestSupport
 import ValetKeychainModel
 import ValetKeys
 import ValetSealing

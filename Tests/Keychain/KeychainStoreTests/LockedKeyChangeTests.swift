@@ -120,6 +120,24 @@ private struct Locked {
     }
 
     // Promise: 8.9
+    @Test func `A lock while the first passcode is set stays in force`() throws {
+        let keychain = TestKeychain()
+        try keychain.add("a")
+        try keychain.store.keychain.setPasscode(
+            locked.passcode,
+            KeyChangeOptions { _, _ in
+                // Every other process sees a passcode only after the commit.
+                #expect(throws: Never.self) {
+                    try LockStateStore.lockFolder(keychain.folder, all: true)
+                }
+            })
+        #expect(try keychain.lockState() == .beforeFirstUnlock)
+        #expect(failure { _ = try keychain.value("a") } == .locked)
+        try keychain.store.keychain.unlock(locked.passcode)
+        #expect(try keychain.value("a") == "value of a")
+    }
+
+    // Promise: 8.9
     @Test(arguments: [Locked.Change.rotation, .revocation])
     private func `New keys leave a keychain before its first unlock`(_ change: Locked.Change) throws
     {

@@ -59,8 +59,9 @@ import ValetTestSupport
 
     // What nobody but us may have written.
 
-    @Test func `An old device key of this keychain is erased`() throws {
-        let old = try outdatedKey()
+    @Test func `A device key that a key change has replaced is erased`() throws {
+        let old = try #require(contents("device.key"))
+        try keychain.rotateKeysBesideReader()
         plant("device.key." + Self.number, old)
         plant("device.key.\(Self.number).new-12ab", old)
         plant("device.key.new-3c", old)
@@ -80,7 +81,59 @@ import ValetTestSupport
         #expect(try names == ["device.key"])
     }
 
+    @Test func `Each device key is erased if several key changes had to leave theirs`() throws {
+        for _ in 0..<3 { try keychain.rotateKeysBesideReader() }
+        #expect(try names.count == 4)
+        try keychain.eraseFormerKeys()
+        #expect(try names.count == 1)
+        keychain.store.close()
+        #expect(try keychain.value("a") == "value of a")
+    }
+
     // What somebody else may need.
+
+    /// The database and its log.
+    private func database() throws -> [String: Data] {
+        keychain.store.close()
+        let names = ["keychain.db", "keychain.db-wal"].map { keychain.folder + "/" + $0 }
+        return Dictionary(
+            uniqueKeysWithValues: names.compactMap { path in
+                FileManager.default.contents(atPath: path).map { (path, $0) }
+            })
+    }
+
+    private func put(_ database: [String: Data]) throws {
+        for path in try self.database().keys { try FileManager.default.removeItem(atPath: path) }
+        try? FileManager.default.removeItem(atPath: keychain.folder + "/keychain.db-shm")
+        for (path, contents) in database {
+            #expect(
+                FileManager.default.createFile(
+                    atPath: path, contents: contents, attributes: [.posixPermissions: 0o600]))
+        }
+    }
+
+    // Promise: 14.9
+    @Test func `The device key of a newer copy stays when an older copy gets new keys`() throws {
+        let text = try keychain.store.keychain.createRecoveryKey(nil)
+        let older = try database()
+        try keychain.store.keychain.rotateKeys(nil)
+        try keychain.add("b")
+        let (newer, key) = (try database(), try #require(contents("device.key")))
+        try put(older)
+        try keychain.store.keychain.recover(with: text, settingPasscode: nil)
+        try keychain.store.keychain.rotateKeys(nil)
+        #expect(try keychain.value("a") == "value of a")
+        let other = try #require(try names.first { $0 != "device.key" })
+        #expect(try names.count == 2 && contents(other) == key)
+        let finding = try #require(findings(other).first)
+        #expect(finding.severity == .warning && finding.message.contains("a newer copy"))
+        #expect(finding.hint?.contains("rotate") == false)
+        try put(newer)
+        #expect(keychain.readable(of: ["a", "b"]) == ["a", "b"])
+        // It becomes the usual one again, and is erased with the next change.
+        try keychain.store.keychain.rotateKeys(nil)
+        #expect(try names.allSatisfy { contents($0) != key })
+    }
 
     // Promise: 14.9
     @Test func `A device key file that the user renamed stays`() throws {
@@ -93,7 +146,7 @@ import ValetTestSupport
         #expect(try names == before)
         #expect(before.allSatisfy { $0 == "device.key" || contents($0) == old })
         let finding = try #require(findings("device.key.bak").first)
-        #expect(finding.severity == .warning && finding.message.contains("under another name"))
+        #expect(finding.severity == .warning && finding.message.contains("another device key"))
         #expect(finding.hint?.contains("rotate") == false)
     }
 

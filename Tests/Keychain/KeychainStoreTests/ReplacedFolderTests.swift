@@ -120,6 +120,40 @@ import ValetTestSupport
         #expect(try accounts() == ["theirs"])
     }
 
+    /// The folder is moved away while rows are sealed, and perhaps a copy takes its place.
+    // Promise: 2.3, 13.5
+    @Test(arguments: [false, true])
+    func `A key change in a folder that is moved while it runs changes nothing there`(
+        _ hasSuccessor: Bool
+    ) throws {
+        defer { remove() }
+        try set("ours")
+        store.close()
+        try FileManager.default.copyItem(atPath: path("home"), toPath: path("copy"))
+        let key = try Data(contentsOf: URL(fileURLWithPath: path("home/device/device.key")))
+        var isMoved = false
+        let options = KeyChangeOptions { _, _ in
+            guard !isMoved else { return }
+            isMoved = true
+            try? self.rename("home", "gone")
+            if hasSuccessor { try? self.rename("copy", "home") }
+        }
+        let code = failure { try store.keychain.rotateKeys(nil, options) }
+        #expect(isMoved && code == (hasSuccessor ? nil : .itemNotFound))
+        if hasSuccessor {
+            #expect(try accounts() == ["ours"])
+            #expect(try store.keychain.status().epoch == 2)
+        }
+        let moved = ItemStore(KeychainLocation(folder: path("gone")))
+        #expect(try moved.contains(.exact("ours"), for: caller))
+        #expect(try moved.keychain.status().epoch == 1)
+        let device = path("gone/device")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: device) == ["device.key"])
+        let now = try Data(contentsOf: URL(fileURLWithPath: device + "/device.key"))
+        #expect(now == key)
+        moved.close()
+    }
+
     @Test func `Replacing the folder does not end a write of several steps halfway`() throws {
         defer { remove() }
         try makeOther()

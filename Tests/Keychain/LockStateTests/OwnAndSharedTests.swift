@@ -155,8 +155,25 @@ extension Kernel {
         @Test func `Shared keys of a keychain that had no passcode are there after the first one`()
             throws
         {
+            sample.store.preparePage()
             try sample.replaceKeys(unlockingSince: sample.store.moment())
             #expect(try sample.read(sample.fresh(), 2) == "unlocked 2\(KernelSample.all)")
+        }
+
+        // Promise: 8.9
+        @Test(arguments: [false, true])
+        func `A page of locks that is new since the first passcode was checked counts as a lock`(
+            _ isOwn: Bool
+        ) throws {
+            let store =
+                isOwn ? sample.clock.store(of: sample.samples, in: .process) : sample.store
+            let moment = try store.moment()
+            try sample.fresh().lock(all: true)
+            try store.replaceKeys(
+                of: sample.samples.mark(1), by: sample.samples.epoch(2), unlockingSince: moment)
+            #expect(try sample.read(store, 2) == "before notUnlocked")
+            #expect(try sample.read(sample.fresh(), 2) == "before notUnlocked")
+            #expect((store.reasonOthersAreLocked == nil) == isOwn)
         }
     }
 }

@@ -40,6 +40,21 @@ import ValetTestValues
         #expect(made.change { $0 } == 20)
     }
 
+    @Test func `A folder inside a keychain folder is that of the open one, wherever it was moved`()
+        throws
+    {
+        let keychain = try PrivateDirectory.open(folder.path("keychain"), creating: true)
+        #expect(throws: SystemError.self) { try keychain.folder("device", creating: false) }
+        try FileManager.default.moveItem(
+            atPath: folder.path("keychain"), toPath: folder.path("moved"))
+        _ = try PrivateDirectory.open(folder.path("keychain"), creating: true)
+        let device = try keychain.folder("device", creating: true)
+        try device.createEmptyFile("file")
+        #expect(folder.mode("moved/device") == 0o700 && folder.mode("keychain/device") == nil)
+        let again = try keychain.folder("device", creating: false)
+        #expect(try again.names() == ["file"])
+    }
+
     @Test func `A keychain folder is not created unless requested`() {
         #expect(refusal(folder.path("none"))?.code == .missing)
         #expect(folder.mode("none") == nil)

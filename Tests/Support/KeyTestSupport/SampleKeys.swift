@@ -138,3 +138,13 @@ package enum SamplePlaces {
             runtimeRoot: runtimeRoot ?? base + "/none")
     }
 }
+
+extension LockStateStore {
+    /// Publishes keys for an unlock that begins now. The caller holds the writers' lock.
+    package func publish(
+        _ opened: OpenedKeys, within limits: UnlockLimits
+    ) throws(KeychainFailure) {
+        preparePage()
+        try publish(opened, within: limits, since: moment())
+    }
+}

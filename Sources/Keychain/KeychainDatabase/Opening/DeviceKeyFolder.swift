@@ -15,8 +15,8 @@ package struct DeviceKeyFolder {
     package enum Entry: Hashable {
         /// The device key that the keybag of this keychain names.
         case inUse(KeyID)
-        /// Another device key of this keychain.
-        case outdated(KeyID)
+        /// Another device key of this keychain: of a former epoch, or of a newer copy.
+        case other(KeyID)
         /// The remains of a device key whose writing or erasing was interrupted.
         case remnant
         /// The device key of another keychain.
@@ -33,12 +33,13 @@ package struct DeviceKeyFolder {
     /// The id of the device key that its keybag names.
     let keyID: KeyID
 
-    /// The folder of the keychain that `header` describes; nil if it does not exist.
+    /// The folder of `keychain`, which `header` describes; nil if it does not exist.
     ///
     /// - Throws: ``SystemError``: as ``PrivateDirectory/open(_:creating:fileSystem:)``.
-    package init?(_ location: KeychainLocation, _ header: KeychainHeader) throws(SystemError) {
+    package init?(_ keychain: OpenKeychain, _ header: KeychainHeader) throws(SystemError) {
         do {
-            folder = try PrivateDirectory.open(location.deviceFolder, creating: false)
+            folder = try keychain.location.openDeviceFolder(
+                of: keychain.directory, creating: false)
         } catch {
             guard error.code == .missing else { throw error }
             return nil
@@ -135,7 +136,7 @@ package struct DeviceKeyFolder {
             let file = try DeviceKeyFile(parsing: bytes)
             let (owner, id) = (file.keychainID, file.secret.id)
             guard let owner, owner != keychainID else {
-                return id == keyID ? .inUse(id) : .outdated(id)
+                return id == keyID ? .inUse(id) : .other(id)
             }
             return .foreign(owner)
         } catch {
@@ -164,30 +165,34 @@ extension SystemError {
 /// The end of a key change, for device keys: docs/FORMAT.md §4.4, step 5.
 extension DeviceKeyFolder {
     /// Gives the device key in use its usual name, unless a foreign file has that name. Then erases
-    /// the other device keys of this keychain.
+    /// the device keys that it has replaced. Others of this keychain stay: they may be those of a
+    /// newer copy.
     ///
     /// The caller holds the writers' lock.
-    /// - Parameter keybag: The keybag of the keychain.
+    /// - Parameters:
+    ///   - keybag: The keybag of the keychain.
+    ///   - former: The ids of the device keys to erase.
     /// - Throws: ``KeychainFailure``: `incomplete` if the device key in use cannot be found:
     ///   then nothing is erased; `inputOutput` for a key that cannot be erased: the others are.
-    func tidy(_ keybag: LockedKeybag) throws(KeychainFailure) {
+    func tidy(_ keybag: LockedKeybag, erasing former: [KeyID]) throws(KeychainFailure) {
         // Files of these names are never erased, whatever they contain.
         var kept = [DeviceSecretSource.name(ofKey: keybag.deviceKeyID)]
         if keybag.deviceSource == .ownFile { kept.append(try putInPlace(keybag.deviceKeyID)) }
-        try translating(eraseOutdated(but: kept), during: OldKeyErasure.erasing)
+        try translating(erase(former, but: kept), during: OldKeyErasure.erasing)
     }
 
-    private func eraseOutdated(but kept: [String]) throws(SystemError) {
+    private func erase(_ former: [KeyID], but kept: [String]) throws(SystemError) {
         var refusal: SystemError?
         for name in try names() where Self.isOurs(name) && !kept.contains(name) {
             switch try entry(name) {
-            case .outdated, .remnant:
-                do throws(SystemError) {
-                    try folder.overwriteAndRemove(name)
-                } catch {
-                    if error.code != .missing { refusal = error }
-                }
+            case .other(let id): guard former.contains(id) else { continue }
+            case .remnant: break
             case .inUse, .foreign, .strange, nil: continue
+            }
+            do throws(SystemError) {
+                try folder.overwriteAndRemove(name)
+            } catch {
+                if error.code != .missing { refusal = error }
             }
         }
         if let refusal { throw refusal }
@@ -217,7 +222,7 @@ extension DeviceKeyFolder {
         // It contains no key.
         case .remnant: try folder.remove(usual)
         // Renamed, not erased: until the key in use has this place, the old one may be needed.
-        case .outdated(let old), .inUse(let old):
+        case .other(let old), .inUse(let old):
             try folder.rename(usual, to: try unusedName(of: old), replacing: false)
         case .foreign, .strange: return false
         }

@@ -175,11 +175,17 @@ struct KeychainCreation {
         try translating(Self.creating) { () throws(SystemError) in
             try removeLeftovers(directory)
             try build(keybag, directory)
-            if kind == .ownFile {
-                let folder = try PrivateDirectory.open(location.deviceFolder, creating: true)
-                try encoded.withBytes { (contents: Span<UInt8>) throws(SystemError) in
-                    try folder.createFile(KeychainFile.deviceKey, contents: contents)
-                }
+            guard kind == .ownFile else { return try directory.checkPlace() }
+            let folder = try location.openDeviceFolder(of: directory, creating: true)
+            try encoded.withBytes { (contents: Span<UInt8>) throws(SystemError) in
+                try folder.createFile(KeychainFile.deviceKey, contents: contents)
+            }
+            do throws(SystemError) {
+                try directory.checkPlace()
+            } catch {
+                // A device key without a database prevents that another keychain is made.
+                try? folder.overwriteAndRemove(KeychainFile.deviceKey)
+                throw error
             }
         }
         return try putInPlace(directory, lock)

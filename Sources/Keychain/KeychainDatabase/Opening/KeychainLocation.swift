@@ -109,6 +109,28 @@ package final class KeychainLocation: Sendable {
         return absolute
     }
 
+    /// Opens the folder of the device keys. Inside the keychain's folder it is that of the open
+    /// folder `directory`, wherever that was moved: a device key goes with its database.
+    ///
+    /// - Throws: The codes of ``PrivateDirectory/open(_:creating:fileSystem:)``.
+    func openDeviceFolder(
+        of directory: PrivateDirectory, creating isCreating: Bool
+    ) throws(SystemError) -> PrivateDirectory {
+        guard let name = nameOfInnerDeviceFolder else {
+            return try PrivateDirectory.open(deviceFolder, creating: isCreating)
+        }
+        return try directory.folder(name, creating: isCreating)
+    }
+
+    /// The name of the device folder inside ``folder``; nil if it is elsewhere.
+    private var nameOfInnerDeviceFolder: String? {
+        // By bytes: a slash and a mark beside it are one character.
+        let start = (folder + "/").utf8
+        guard deviceFolder.utf8.starts(with: start) else { return nil }
+        let name = deviceFolder.utf8.dropFirst(start.count)
+        return name.isEmpty || name.contains(UInt8(ascii: "/")) ? nil : String(Substring(name))
+    }
+
     private static func checkVariables(_ environment: Environment) throws(KeychainFailure) {
         let names = [
             "VALET_HOME", "STATE_DIRECTORY", "XDG_DATA_HOME", "XDG_STATE_HOME", "HOME",

@@ -13,12 +13,12 @@ extension KeychainPasscodes {
 
     /// Prepares a change of the keychain that `header` describes; `opener` opens it.
     ///
-    /// - Parameter moment: A moment before the passcode was checked.
+    /// - Parameter moment: For a change that unlocks, a moment before the passcode was checked.
     /// - Throws: ``KeychainFailure``: `keyUnavailable` if the new source has no device secret,
     ///   `outOfMemory`.
     package func plan(
         _ header: KeychainHeader, _ opener: consuming KeychainOpener, to next: KeyChangeRequest,
-        since moment: LockMoment
+        since moment: LockMoment?
     ) throws(KeychainFailure) -> KeyChangePlan {
         let source = next.source ?? header.keybag.deviceSource
         let keychainID = header.settings.keychainID
@@ -28,7 +28,7 @@ extension KeychainPasscodes {
             return KeyChangePlan(
                 opener: opener, protector: try self.source.protector(held, share),
                 deviceSource: source, deviceKey: nil, keepsRecoveryKey: next.keepsRecoveryKey,
-                unlockingSince: next.unlocks ? moment : nil)
+                unlockingSince: moment)
         }
         let file: DeviceKeyFile
         if source == .ownFile {
@@ -41,8 +41,7 @@ extension KeychainPasscodes {
         let protector = try self.protector(file.intoSecret(), next)
         return KeyChangePlan(
             opener: opener, protector: protector, deviceSource: source, deviceKey: deviceKey,
-            keepsRecoveryKey: next.keepsRecoveryKey,
-            unlockingSince: next.unlocks ? moment : nil)
+            keepsRecoveryKey: next.keepsRecoveryKey, unlockingSince: moment)
     }
 
     private func protector(
@@ -88,7 +87,8 @@ extension KeychainPasscodes {
                 setsDamagedAside: options.skipsDamaged || plan.isRecovery,
                 expectedLoss: plan.expectedLoss)
             setAsideCount = try seal(sealing, under: new, options)
-            try translating(erasure.prepare(), during: operation)
+            let deviceKeys = [header.keybag.deviceKeyID, new.keybag.deviceKeyID]
+            try translating(erasure.prepare(deviceKeys), during: operation)
             try translating(writeDeviceKey(of: plan), during: operation)
             return (new, opened)
         }
@@ -119,15 +119,27 @@ extension KeychainPasscodes {
         return count
     }
 
+    /// Writes the new device key, and looks once more whether the keychain is in its place: sealing
+    /// all rows takes long. If it is not, the key is removed again.
+    ///
+    /// - Throws: ``SystemError``: `replaced`, …
     private func writeDeviceKey(of plan: borrowing KeyChangePlan) throws(SystemError) {
         switch plan.deviceKey {
-        case .none: return
+        case .none: try keychain.pool.checkPlace()
         case .some(let file):
-            let folder = try PrivateDirectory.open(keychain.location.deviceFolder, creating: true)
+            let folder = try keychain.location.openDeviceFolder(
+                of: keychain.directory, creating: true)
             let encoded = file.encoded
             let name = DeviceSecretSource.name(ofKey: file.secret.id)
             try encoded.withBytes { (contents: Span<UInt8>) throws(SystemError) in
                 try folder.createFile(name, contents: contents)
+            }
+            do {
+                try keychain.pool.checkPlace()
+            } catch {
+                // Report the first error.
+                try? folder.overwriteAndRemove(name)
+                throw error
             }
         }
     }

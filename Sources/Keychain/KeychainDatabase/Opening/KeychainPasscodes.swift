@@ -98,24 +98,11 @@ package struct KeychainPasscodes {
         return try Protector(secret, passcode: typed, opening: header.keybag)
     }
 
-    /// The present moment. Take it before the passcode is checked: if the keychain is locked after
-    /// this moment, the lock wins over the unlock.
-    ///
-    /// - Throws: ``KeychainFailure``: `timedOut`, `inputOutput`.
+    /// The present moment, for a call that will publish keys: ``OpenKeychain/moment(of:_:for:)``.
     package func moment(of header: KeychainHeader) throws(KeychainFailure) -> LockMoment {
-        let lockState = header.openedKeys
-        if header.lockState != nil, !lockState.hasPage, !keychain.directory.isReadOnly {
-            do {
-                // A process with keys of its own waits for no writer.
-                let held = try keychain.pool.lock.acquire(
-                    before: lockState.isForSharing ? deadline : .immediately)
-                lockState.preparePage()
-                _ = consume held
-            } catch {
-                if lockState.isForSharing { throw KeychainFailure(error, during: operation) }
-            }
-        }
-        return try lockState.moment()
+        // A process with keys of its own waits for no writer.
+        let limit = header.openedKeys.isForSharing ? deadline : .immediately
+        return try keychain.moment(of: header, limit, for: operation)
     }
 
     /// Opens the keys of a keychain with a passcode, and publishes them to every process that

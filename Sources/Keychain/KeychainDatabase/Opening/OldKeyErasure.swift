@@ -10,12 +10,15 @@ internal import ValetSystem
 /// database, and among the device keys (docs/FORMAT.md §4.4, step 5). The call that changes the
 /// keys does it. If a reader prevents it, or the program is killed, later writes do it.
 ///
-/// The file ``markerName`` says that something may be left.
+/// The file ``markerName`` says that something may be left, and names the device keys to erase:
+/// others may be those of a newer copy of the keychain.
 struct OldKeyErasure {
     /// The name of ``erase(_:)`` in failures.
     static let erasing = "erase old keys"
-    /// The empty file that says that old keys may still be on the disk.
+    /// The file that says that old keys may still be on the disk. It has the ids of device keys.
     static let markerName = "erase.pending"
+    /// A longer file is not one of this library.
+    private static let markerByteLimit = 1 << 16
     /// The largest database that is rewritten: in a larger one, other writers would wait for it.
     /// There SQLite has overwritten the deleted rows with zeros.
     private static let largestRewrite = 64 << 20
@@ -32,15 +35,54 @@ struct OldKeyErasure {
 
     /// Notes that old keys will have to be erased, before they are replaced.
     ///
+    /// - Parameter deviceKeys: The device key that will be replaced, and the new one: it is the one
+    ///   to erase if the change is not committed.
     /// - Throws: ``SystemError``: `diskFull`, `inputOutput`, `readOnly`.
-    func prepare() throws(SystemError) {
+    func prepare(_ deviceKeys: [KeyID] = []) throws(SystemError) {
         keychain.nextErasure = 0
-        guard try keychain.directory.check(file: Self.markerName) == nil else {
-            // The process that made the file may have been killed before it was durable.
-            return try keychain.directory.sync()
+        let noted = try noted()
+        var added: [UInt8] = []
+        for keyID in deviceKeys where noted?.contains(keyID) != true { added += keyID.bytes }
+        guard let noted else {
+            return try pool.directory.createFile(Self.markerName, contents: added.span)
         }
-        let nothing: [UInt8] = []
-        try keychain.directory.createFile(Self.markerName, contents: nothing.span)
+        if !added.isEmpty {
+            try append(added, at: noted.count * KeyID.byteCount)
+        }
+        // The process that made the file may have been killed before it was durable.
+        try pool.directory.sync()
+    }
+
+    /// - Parameter offset: Where whole ids end: a killed process may have written another in part.
+    private func append(_ bytes: [UInt8], at offset: Int) throws(SystemError) {
+        let file = try OpenFile.open(Self.markerName, in: pool.directory, for: .changing)
+        guard let file else { throw SystemError(.missing, during: Self.erasing) }
+        try file.write(bytes.span, at: offset)
+        try file.sync()
+    }
+
+    /// The ids of the device keys that have to be erased; nil if no old keys may be on the disk.
+    func noted() throws(SystemError) -> [KeyID]? {
+        guard let bytes = try markerBytes() else { return nil }
+        var keyIDs: [KeyID] = []
+        var end = KeyID.byteCount
+        while end <= bytes.count {
+            keyIDs.append(try KeyID([UInt8](bytes[(end - KeyID.byteCount)..<end])))
+            end += KeyID.byteCount
+        }
+        return keyIDs
+    }
+
+    private func markerBytes() throws(SystemError) -> [UInt8]? {
+        do {
+            return try pool.directory.withContents(
+                of: Self.markerName, maxByteCount: Self.markerByteLimit
+            ) { bytes in bytes.indices.map { bytes[$0] } }
+        } catch {
+            if error.code == .missing { return nil }
+            guard error.code == .tooLarge else { throw error }
+            return []
+        }
     }
 
     // Erasing, in a session of the writers' lock that has no other purpose.
@@ -158,12 +200,16 @@ struct OldKeyErasure {
         }
     }
 
-    /// Gives the device key in use its usual name, and erases the outdated ones.
+    /// Gives the device key in use its usual name, and erases those that it has replaced.
     private func tidyDeviceKeys(_ header: KeychainHeader) throws(KeychainFailure) {
-        let found = try translating(
-            DeviceKeyFolder(keychain.location, header), during: Self.erasing)
+        let found = try translating(Self.erasing) { () throws(SystemError) in
+            // Rewriting took long. A copy at the path may need the keys in a folder elsewhere.
+            try pool.checkPlace()
+            return try DeviceKeyFolder(keychain, header)
+        }
         if let folder = found {
-            try folder.tidy(header.keybag)
+            let noted = try translating(noted(), during: Self.erasing)
+            try folder.tidy(header.keybag, erasing: noted ?? [])
         } else if header.keybag.deviceSource == .ownFile {
             throw DeviceKeyFolder.notSeen(keychain.location.deviceFolder)
         }

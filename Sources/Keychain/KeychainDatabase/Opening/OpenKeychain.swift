@@ -95,6 +95,11 @@ package final class OpenKeychain: Sendable {
         try directory.check(file: OldKeyErasure.markerName) != nil
     }
 
+    /// The ids of the device keys that have to be erased.
+    package func deviceKeysToErase() throws(SystemError) -> [KeyID] {
+        try OldKeyErasure(self).noted() ?? []
+    }
+
     // The header and the keys for a transaction.
 
     /// The header that the transaction of `store` sees.
@@ -230,6 +235,28 @@ package final class OpenKeychain: Sendable {
         KeychainWatch.wakeAll()
     }
 
+    /// The present moment. Take it before a passcode is checked: if the keychain is locked after
+    /// this moment, the lock wins over the unlock. Makes the page of locks if the folder has none:
+    /// without it, such a lock could not be told from a page that is made later.
+    ///
+    /// - Throws: ``KeychainFailure``: `timedOut`, `inputOutput`.
+    func moment(
+        of header: KeychainHeader, _ deadline: Deadline, for operation: String
+    ) throws(KeychainFailure) -> LockMoment {
+        let lockState = header.openedKeys
+        if !lockState.hasPage, !directory.isReadOnly {
+            do {
+                let held = try pool.lockForWriting(deadline)
+                lockState.preparePage()
+                _ = consume held
+            } catch {
+                // Keys of this process alone can be bound to the absence of a page.
+                if lockState.isForSharing { throw KeychainFailure(error, during: operation) }
+            }
+        }
+        return try lockState.moment()
+    }
+
     // Keys that a TPM releases, and keys that lock themselves.
 
     /// Has the TPM release the device secret of a keychain without a passcode, for this process and
@@ -238,22 +265,23 @@ package final class OpenKeychain: Sendable {
     ///
     /// - Throws: ``KeychainFailure``: `keyUnavailable`, `timedOut`, `inputOutput`.
     func unseal(_ header: KeychainHeader, _ deadline: Deadline) throws(KeychainFailure) {
+        let isShared = header.openedKeys.isShared && !directory.isReadOnly
+        let moment = isShared ? try? self.moment(of: header, .immediately, for: Self.opening) : nil
         let protector = Protector(try source.secret(of: header, until: deadline))
         // A reader that finds no keys asks the TPM itself.
-        try? share(header, openedBy: protector)
+        if let moment { try? share(header, openedBy: protector, since: moment) }
     }
 
     /// Publishes the keys, unless a writer is active or the keys have changed.
     private func share(
-        _ header: KeychainHeader, openedBy protector: borrowing Protector
+        _ header: KeychainHeader, openedBy protector: borrowing Protector, since moment: LockMoment
     ) throws(KeychainFailure) {
-        let lockState = header.openedKeys
-        guard lockState.isShared, !directory.isReadOnly else { return }
         let opened = try header.unlock(with: protector)
         let held = try translating(pool.lockForWriting(.immediately), during: Self.opening)
         let now = try readHeader(.immediately)
         if now.settings == header.settings {
-            try lockState.publish(header.published(opened), within: .none)
+            try header.openedKeys.publish(
+                header.published(opened), within: .none, since: moment)
         }
         _ = consume held
     }

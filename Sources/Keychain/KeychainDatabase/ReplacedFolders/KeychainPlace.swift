@@ -19,8 +19,9 @@ internal import ValetSystem
 /// and makes the call again, once. The second time the call fails: "it was replaced while it was in
 /// use".
 ///
-/// A look takes no part in a commit. A write that has passed its look belongs to the files that it
-/// looked at, wherever they are moved while it runs.
+/// A key change looks once more before its commit, because it takes long and writes a device key
+/// beside the database. Otherwise a look takes no part in a commit. A write that has passed its
+/// look belongs to the files that it looked at, wherever they are moved while it runs.
 ///
 /// If only the log or its index is missing, other processes have them open as well.
 /// ``ConnectionPool/save(lost:_:)`` then saves what only the open files have: it checkpoints the

@@ -15,8 +15,15 @@ extension ConnectionPool {
             throw SystemError(.readOnly, during: "write", path: directory.path)
         }
         let held = try lock.acquire(before: deadline)
-        guard try place.look(underLock: true) == .inPlace else { throw place.replacement }
+        try checkPlace()
         return held
+    }
+
+    /// Checks that the keychain is in its place. The caller holds the writers' lock.
+    ///
+    /// - Throws: ``SystemError``: `replaced`; the codes of ``KeychainPlace/look(underLock:)``.
+    func checkPlace() throws(SystemError) {
+        guard try place.look(underLock: true) == .inPlace else { throw place.replacement }
     }
 
     /// Waits until no process is writing or changing keys.

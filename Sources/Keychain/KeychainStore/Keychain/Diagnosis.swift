@@ -258,20 +258,25 @@ struct KeychainExamination {
     /// Findings on device keys that are not in use, and on other files with such names. None
     /// advises to erase a file while the device key in use is missing.
     func strayKeys(_ header: KeychainHeader) throws(SystemError) -> [Finding] {
-        guard let folder = try DeviceKeyFolder(keys.keychain.location, header) else { return [] }
+        guard let folder = try DeviceKeyFolder(keys.keychain, header) else { return [] }
         let isFile = header.keybag.deviceSource == .ownFile
         // While the device key in use is missing, another file may be its only copy.
         let isSeen = isFile ? try folder.hasKey(header.keybag.deviceKeyID) : true
         // The previous device key keeps its name until a key change has ended.
         let isChanging = try keys.keychain.isErasePending()
+        let former = try keys.keychain.deviceKeysToErase()
         var findings: [Finding?] = []
         for name in try folder.names() {
             let isUsual = name == KeychainFile.deviceKey
             switch try folder.entry(name) {
             case nil, .inUse: continue
-            case .outdated, .remnant:
-                let isWaiting = isUsual && isChanging
-                findings.append(isSeen && !isWaiting ? Finding(outdated: name, in: folder) : nil)
+            case .remnant where isSeen:
+                findings.append(Finding(unusedKeyAt: folder.path(of: name)))
+            case .other(let id) where isSeen && !(isUsual && isChanging):
+                let isFormer = DeviceKeyFolder.isOurs(name) && former.contains(id)
+                let path = folder.path(of: name)
+                findings.append(isFormer ? Finding(unusedKeyAt: path) : Finding(otherKeyAt: path))
+            case .remnant, .other: continue
             case .foreign(let owner):
                 // It does no harm, unless it has the name that this keychain's device key needs.
                 findings.append(
@@ -311,18 +316,16 @@ struct KeychainExamination {
 }
 
 extension Finding {
-    fileprivate init(outdated name: String, in folder: DeviceKeyFolder) {
-        let path = folder.path(of: name)
-        guard DeviceKeyFolder.isOurs(name) else {
-            self.init(
-                .warning, "an old device key of this keychain, under another name",
-                path: path,
-                hint: "erase it (shred -u), unless a copy of the keychain needs it")
-            return
-        }
+    fileprivate init(unusedKeyAt path: String) {
         self.init(
             .warning, "an unused device key of an interrupted key change", path: path,
             hint: "`valet rotate` removes it")
+    }
+
+    fileprivate init(otherKeyAt path: String) {
+        self.init(
+            .warning, "another device key of this keychain: it may belong to a newer copy",
+            path: path, hint: "erase it (shred -u) if no copy of the keychain needs it")
     }
 
     fileprivate init(strange reason: String, at path: String) {

@@ -26,8 +26,10 @@ struct KeyChange {
     ) throws(KeychainFailure) -> KeyChangeOutcome {
         try store.changeKeys(operation, creating: isCreating) {
             (keys, header) throws(KeychainFailure) -> KeyChangePlan in
-            let moment = try keys.moment(of: header)
-            var plan = try keys.plan(header, open(keys, header), to: next(header), since: moment)
+            let request = next(header)
+            // Before the passcode is checked: a lock since then wins.
+            let moment = request.unlocks ? try keys.moment(of: header) : nil
+            var plan = try keys.plan(header, open(keys, header), to: request, since: moment)
             plan.expectedLoss = expectedLoss
             return plan
         } _: { (keys, header, plan) throws(KeychainFailure) in

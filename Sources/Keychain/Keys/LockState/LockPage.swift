@@ -46,24 +46,33 @@ struct LockPage: Sendable {
             .map(LockPage.init)
     }
 
-    /// The page of the keychain in `folder`, and its marks; made if it is missing. The caller holds
-    /// the writers' lock.
+    /// Opens the page of the keychain in `folder`, to publish keys under its marks.
     ///
-    /// - Throws: ``KeychainFailure``: `cannotShare`; `inputOutput` if the file cannot be read. Its
-    ///   page, if it has one, is unchanged.
-    static func made(in folder: String) throws(KeychainFailure) -> (LockPage, LockMarks) {
-        let page: LockPage
+    /// - Throws: ``KeychainFailure``: `cannotShare`, also if the file does not exist and is not
+    ///   made: a lock could not reach the keys.
+    static func forSharing(
+        in folder: String, making: Bool = false
+    ) throws(KeychainFailure) -> LockPage {
         do throws(SystemError) {
-            guard let found = try changeable(in: folder, making: true) else {
+            guard let page = try changeable(in: folder, making: making) else {
                 throw SystemError(.missing, during: "share opened keys", path: folder)
             }
-            page = found
+            return page
         } catch {
             throw KeychainFailure(cannotShare: error)
         }
-        if let marks = try page.marks() { return (page, marks) }
+    }
+
+    /// Makes the page of the keychain in `folder`, if it is missing. The caller holds the writers'
+    /// lock.
+    ///
+    /// - Throws: ``KeychainFailure``: `cannotShare`; `inputOutput` if the file cannot be read. Its
+    ///   page, if it has one, is unchanged.
+    static func prepare(in folder: String) throws(KeychainFailure) {
+        let page = try forSharing(in: folder, making: true)
+        guard try page.marks() == nil else { return }
         do {
-            return (page, try page.make())
+            try page.make()
         } catch {
             throw KeychainFailure(cannotShare: error)
         }
@@ -101,12 +110,10 @@ struct LockPage: Sendable {
     }
 
     /// Writes a whole page with new marks.
-    private func make() throws(SystemError) -> LockMarks {
-        let marks = LockMarks.random()
-        var bytes = Self.head(marks)
+    private func make() throws(SystemError) {
+        var bytes = Self.head(.random())
         bytes += [UInt8](repeating: 0, count: Self.byteCount - bytes.count)
         try file.write(bytes.span)
-        return marks
     }
 
     /// The first 48 bytes of a page with these marks.

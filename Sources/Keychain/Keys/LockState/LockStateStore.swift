@@ -141,7 +141,7 @@ package final class LockStateStore: Sendable {
     /// The caller holds the writers' lock.
     package func preparePage() {
         // If the folder cannot be written, other processes cannot announce locks in it either.
-        _ = try? LockPage.made(in: page.folder)
+        try? LockPage.prepare(in: page.folder)
     }
 
     /// Whether the keychain's folder has a page of locks.
@@ -157,28 +157,26 @@ package final class LockStateStore: Sendable {
     /// limits. If keys cannot be shared, they stay in this process, shared ones stay unchanged, and
     /// ``fallback`` gives the reason.
     ///
-    /// - Parameter moment: The moment before the passcode was checked; nil for now. A lock since
-    ///   then stays in force.
+    /// - Parameter moment: The moment before the passcode was checked. A lock since then stays in
+    ///   force. Keys are shared only if there was a page of locks at that moment.
     /// - Throws: ``KeychainFailure``: `wrongKeys` for keys that are not of this keychain,
     ///   ``KeychainFailure``: `inputOutput`.
     package func publish(
-        _ opened: OpenedKeys, within limits: UnlockLimits, since moment: LockMoment? = nil
+        _ opened: OpenedKeys, within limits: UnlockLimits, since moment: LockMoment
     ) throws(KeychainFailure) {
         let period = UnlockPeriod(limits, from: now())
-        let start: LockMoment
-        if let moment { start = moment } else { start = try withPage(self.moment()) }
         guard isForSharing else {
-            return try own.publish(opened, for: period, since: start)
+            return try own.publish(opened, for: period, since: moment)
         }
         do {
-            try shared.publish(opened, for: period, since: start, now)
+            try shared.publish(opened, for: period, since: moment, now)
             own.forget()
             othersAreLocked.withLock { $0 = nil }
         } catch {
             guard [.quotaExceeded, .kernelRefuses, .cannotShare].contains(error.code) else {
                 throw error
             }
-            try own.publish(opened, for: period, since: start, fallback: error)
+            try own.publish(opened, for: period, since: moment, fallback: error)
         }
     }
 
@@ -248,7 +246,7 @@ package final class LockStateStore: Sendable {
 
 /// The marks at one moment. A lock changes the marks.
 package struct LockMoment: Sendable {
-    /// Nil if the folder had no page of locks.
+    /// Nil if the folder had no page of locks. Then every page that is found later may be a lock.
     let marks: LockMarks?
 }
 
@@ -325,8 +323,7 @@ extension LockStateStore {
                 try shared.replace(former, by: opened, unlockingSince: moment, now)
                 failure = nil
             case .own(let own):
-                try own.replace(
-                    former, by: opened, unlockingSince: moment.map(withPage), now: now)
+                try own.replace(former, by: opened, unlockingSince: moment, now: now)
                 failure = opened == nil || !mayBeShared ? nil : notShared
             }
         } catch {
@@ -339,14 +336,6 @@ extension LockStateStore {
     /// Why programs that had the keychain unlocked have to unlock it again, since this process has
     /// replaced its keys; nil if they need not.
     package var reasonOthersAreLocked: KeychainFailure? { othersAreLocked.withLock { $0 } }
-
-    /// A moment that has marks, to which keys of this process are bound. If the folder had no page
-    /// at `moment`, these are the marks of now.
-    private func withPage(_ moment: LockMoment) throws(KeychainFailure) -> LockMoment {
-        guard moment.marks == nil else { return moment }
-        preparePage()
-        return try self.moment()
-    }
 
     /// Whether the kernel has keys of the keychain. True also if that is unknown.
     private var mayBeShared: Bool { (try? areKeysShared()) != false }

@@ -11,10 +11,10 @@ extension SharedKeys {
     /// What is published in place of everything that was published.
     private struct Publication {
         let payloads: [KeyPayload]
-        /// The marks that the keys are sealed under; nil for those at the publication. Example: an
+        /// The marks that the keys are sealed under, never those at the publication. Example: an
         /// unlock reads mark 7c…, and then a lock writes mark a1…. Keys that are sealed under 7c…
         /// open nothing, so the keychain stays locked.
-        var marks: LockMarks?
+        let marks: LockMarks
         /// Whether only scopes that are open get keys: true for keys that must unlock nothing.
         var onlyOpenScopes = false
     }
@@ -36,7 +36,17 @@ extension SharedKeys {
         _ keys: OpenedKeys, for period: UnlockPeriod, since moment: LockMoment,
         _ now: () -> BootTime
     ) throws(KeychainFailure) {
-        try publish(Publication(payloads: payloads(keys, period), marks: moment.marks), now())
+        try publish(
+            Publication(payloads: payloads(keys, period), marks: try marks(at: moment)), now())
+    }
+
+    /// The marks at the moment before a passcode was checked. If there was no page then, a page of
+    /// now may be a lock.
+    private func marks(at moment: LockMoment) throws(KeychainFailure) -> LockMarks {
+        guard let marks = moment.marks else {
+            throw KeychainFailure(.cannotShare, during: .share, path: places.folder)
+        }
+        return marks
     }
 
     /// Puts `keys` in the place of the keys of `former`, after a key change was committed. A
@@ -69,15 +79,19 @@ extension SharedKeys {
         of keys: OpenedKeys, replacing former: EpochMark, unlockingSince moment: LockMoment?,
         _ now: () -> BootTime
     ) throws(KeychainFailure) -> Publication? {
+        // Before the look: a lock since then wins.
+        let present = try page.freshMarks()
         let unlocked = try lookUp(.whileUnlocked, of: former, now).found
         let isOpen = try lookUp(.afterFirstUnlock, of: former, now).found != nil
         let payloads = try payloads(keys, unlocked?.payload.period ?? .unlimited)
-        if isOpen, unlocked != nil { return Publication(payloads: payloads, onlyOpenScopes: true) }
-        if let moment { return Publication(payloads: payloads, marks: moment.marks) }
-        return isOpen
-            ? Publication(
-                payloads: payloads.filter { $0.scope == .afterFirstUnlock }, onlyOpenScopes: true)
-            : nil
+        if let present, isOpen, unlocked != nil {
+            return Publication(payloads: payloads, marks: present, onlyOpenScopes: true)
+        }
+        if let moment { return Publication(payloads: payloads, marks: try marks(at: moment)) }
+        guard let present, isOpen else { return nil }
+        return Publication(
+            payloads: payloads.filter { $0.scope == .afterFirstUnlock }, marks: present,
+            onlyOpenScopes: true)
     }
 
     private func payloads(
@@ -94,8 +108,8 @@ extension SharedKeys {
     private func publish(_ publication: Publication, _ now: BootTime) throws(KeychainFailure) {
         defer { forget() }
         let binding = try binding()
-        let (page, present) = try LockPage.made(in: places.folder)
-        let marks = publication.marks ?? present
+        let page = try LockPage.forSharing(in: places.folder)
+        let marks = publication.marks
         let old = try places.files(of: binding, for: .changing)
         var keys: [NewKey] = []
         let file: OpenSharingFile
