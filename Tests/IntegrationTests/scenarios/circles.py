@@ -150,6 +150,10 @@ def join(world, sponsor, joiner, *options):
     codes = host.finish(), guest.finish()
     expect(codes == (0, 0), "the device did not join:", codes, host.shown.decode(),
            guest.shown.decode())
+    end = time.monotonic() + 30
+    # A store may show files later than they were written.
+    while joiner.run("sync", "once").code == 75 and time.monotonic() < end:
+        time.sleep(0.1)
     joiner.sync("once")
 
 

@@ -2,9 +2,11 @@
 """Commands that change a circle while the disk or the store fails: the exit code says whether the
 other devices see the change, and nothing is announced that has not happened."""
 
+import json
 import os
 import re
 import shutil
+import sqlite3
 
 from circles import Device, join, pair
 from kills import spread
@@ -255,3 +257,47 @@ def unsent(world):
     outcome = first.sync("once")
     expect("too large" in outcome.err, outcome)
     expect(first.status()["state"] == "current", first.status())
+
+
+@scenario(seconds=120)
+def kept_keys(world):
+    """A command that stores new secrets of sync says so if the former ones are still on the
+    disk."""
+    first = Device(world, "first")
+    first.set("a", "1")
+    reader = sqlite3.connect(f"file:{first.home}/keychain.db?mode=ro", uri=True)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM sync_mark").fetchall()
+    os.makedirs(first.store)
+    outcome = first.sync("create", *first.place, "--name", "first")
+    expect("old keys are still on the disk" in outcome.err, outcome)
+    reader.close()
+    outcome = first.sync("move", "--yes")
+    expect("old keys" not in outcome.err, outcome)
+
+
+@scenario(seconds=240)
+def failing_forgetting(world):
+    """What a device that leaves cannot delete is named."""
+    first, second = pair(world)
+    first.sync("move", "--yes")
+    second.sync("once")
+    expect(count_notices(second) == 1, texts(second))
+    words = ("leave", "--here", "--yes")
+    before = Snapshot(world, second.home)
+    every = traced(world, second, "fdatasync", *words)
+    kept_count = 0
+    for when in range(1, len(every) + 1):
+        before.put_back()
+        outcome = failing(second, "fdatasync", "EIO", when, *words)
+        if outcome.code == 0:
+            is_kept = count_notices(second) == 1
+            expect(is_kept == ("stays in the keychain" in outcome.err), when, outcome)
+            kept_count += is_kept
+    expect(kept_count > 0, "no deletion has failed")
+
+
+def count_notices(device):
+    outcome = device.run("search", "valet-sync-moved", "--json")
+    expect(outcome.code in (0, 44), outcome)
+    return 0 if outcome.code == 44 else len(json.loads(outcome.out)["items"])
