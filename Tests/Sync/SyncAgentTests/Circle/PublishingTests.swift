@@ -109,16 +109,8 @@ import ValetSyncSupport
     ) throws {
         let store = MemoryStore(kind)
         let members = try TestMember.circle(of: 2, in: store)
-        // Both scopes have a base before the entry.
-        members[0].client.interfere { _ in nil }
-        let calls = Mutex(false)
-        members[0].client.interfere { call in
-            // Only the append of an entry follows the note that the logs are to be deleted.
-            guard call == .append, calls.withLock({ $0 }) else { return nil }
-            return .lostAnswer
-        }
         try members[0].session.readRoster()
-        calls.withLock { $0 = true }
+        Self.failAppends(of: members[0], .lostAnswer) { _ in true }
         try members[0].session.append { (state, head) throws(KeychainFailure) in
             try members[0].session.removal(of: [members[1].id], after: state, head)
         }
