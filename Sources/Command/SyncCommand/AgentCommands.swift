@@ -73,11 +73,43 @@ extension SyncCall {
             return outcome
         }
         if let failure = outcome.failure { throw CLIError(ofSync: failure) }
-        switch outcome.state {
-        case .removed: throw CLIError(ofSync: .circle(.notAMember))
-        case .alarm: throw CLIError(ofSync: .circle(.undecidedRoster))
-        default: break
+        guard outcome.state != .off else { return noteLeaving(notes, isForgotten: true) }
+        let known = try known()
+        for finding in findings(known, of: SyncReport.heldBackKinds) { warn(of: finding) }
+        if let error = error(for: outcome.state, known) { throw error }
+    }
+
+    /// Why a round that ended in `state` has not sent and taken in everything; nil if it has.
+    private func error(for state: SyncState, _ known: Known) -> CLIError? {
+        switch state {
+        case .removed: CLIError(ofSync: .circle(.notAMember))
+        case .alarm: CLIError(ofSync: .circle(.undecidedRoster))
+        case .locked:
+            CLIError(
+                .locked,
+                "the keychain is locked: what is readable only while it is unlocked was neither "
+                    + "sent nor taken in", hint: "'valet unlock' unlocks it")
+        case .joining:
+            CLIError(
+                .locked, "this device has not read everything of the circle yet",
+                hint: "try again when the store shows what the other devices have written")
+        case .waiting: waitingError(known)
+        case .newer:
+            CLIError(
+                .failure, findings(known, of: [.newer]).map(\.text).joined(separator: "; "),
+                hint: "update this program")
+        default: nil
         }
+    }
+
+    private func waitingError(_ known: Known) -> CLIError {
+        let reasons = findings(known, of: SyncReport.waitingKinds).map(\.text)
+        return CLIError(
+            .locked,
+            reasons.isEmpty
+                ? "some changes were not sent, or messages are missing in the store"
+                : reasons.joined(separator: "; "),
+            hint: "'valet sync status' says more; try again later")
     }
 
     func pause() throws(CLIError) {

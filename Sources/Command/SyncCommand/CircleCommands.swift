@@ -24,9 +24,9 @@ extension SyncCall {
             try requireNoCircle()
             let founder = NewMember(of: .zero)
             let (founded, beginning) = try syncing(found(founder, address))
+            try syncing(keepSecrets(of: founder, passcode))
+            // If the last step fails, nobody is in the circle that the store has.
             try syncing(founded.publish(in: chosen.remote))
-            try syncing(founder.keepSecrets(in: store, passcode))
-            context.warnOfLockedPrograms(store)
             try syncing(keepingPassword(of: chosen, keychain.found(beginning)))
             reportFirstRound(chosen.remote)
         }
@@ -38,6 +38,16 @@ extension SyncCall {
         console.hint(
             "'valet sync recovery add' lets the recovery key open the circle, which is lost "
                 + "with its last device otherwise")
+    }
+
+    /// Stores the secrets of a new member. Warns if other programs lose opened keys, or the former
+    /// secrets cannot be erased yet.
+    func keepSecrets(
+        of member: borrowing NewMember, _ passcode: Passcode?
+    ) throws(KeychainFailure) {
+        let outcome = try member.keepSecrets(in: store, passcode)
+        if let cause = outcome.pendingErasure { context.warnOfOldKeys(cause) }
+        context.warnOfLockedPrograms(store)
     }
 
     private func found(
@@ -75,16 +85,24 @@ extension SyncCall {
         let passcode = try passcode()
         let name = notes.names[notes.circle.device] ?? ownName
         try withLock { () throws(CLIError) in
-            try syncing(finishOldCircle(notes, name, remote))
+            let old = try syncing(session(in: remote))
+            // Messages that cannot be read any more are lost with the old circle. The command goes
+            // on without them, because it is the last way out.
+            if let failure = old.round(progress()).failure {
+                warn(of: failure, "not everything in the old circle could be read")
+            }
             let founder = NewMember(of: .zero)
             var (founded, beginning) = try syncing(found(founder, notes.address))
             beginning.names[beginning.note.device] = name
             try syncing(founded.publish(in: remote))
-            try syncing(
-                keychain.move(beginning) { () throws(KeychainFailure) in
-                    try founder.keepSecrets(in: store, passcode)
-                })
-            context.warnOfLockedPrograms(store)
+            // Comes before the move, after which this device writes nothing into the old circle.
+            try announceMove(by: name, old)
+            try takingBackMove(old) { () throws(KeychainFailure) in
+                let unfinished = try keychain.move(beginning) { () throws(KeychainFailure) in
+                    try keepSecrets(of: founder, passcode)
+                }
+                if let unfinished { warn(of: unfinished, Self.unfinished) }
+            }
             forgetMove(of: notes.circle.circle)
             reportFirstRound(remote)
         }
@@ -94,19 +112,30 @@ extension SyncCall {
                 + "sync invite'. 'valet sync status' says so there, too")
     }
 
-    /// Reads everything in the circle that this device leaves, and notifies the other devices.
-    /// Messages that cannot be read any more are lost with the old circle. The command goes on
-    /// without them, because it is the last way out.
-    private func finishOldCircle(
-        _ notes: Notes, _ name: String, _ remote: any SyncStore
-    ) throws(KeychainFailure) {
-        let session = try session(in: remote)
-        if let failure = session.round(progress()).failure {
-            warn(of: failure, "not everything in the old circle could be read")
-        }
-        try announceMove(of: notes.circle.circle, by: name)
+    /// Tells the other devices of the circle of `session` that this one goes on in a new circle.
+    private func announceMove(by name: String, _ session: SyncSession) throws(CLIError) {
+        try syncing(announceMove(of: session.circle.circle, by: name))
         if let failure = session.round().failure {
             warn(of: failure, "the other devices were not told")
+        }
+    }
+
+    /// Runs `body`, which moves this device out of the circle of `session`. If it fails, tells the
+    /// other devices that this one stays.
+    private func takingBackMove(
+        _ session: SyncSession, _ body: () throws(KeychainFailure) -> Void
+    ) throws(CLIError) {
+        do throws(KeychainFailure) {
+            try body()
+        } catch {
+            let isForgotten = forgetMove(of: session.circle.circle)
+            if isForgotten, let failure = session.round().failure {
+                warn(
+                    of: failure,
+                    "the other devices may read that this one goes on in a new circle, until the "
+                        + "next round")
+            }
+            throw CLIError(ofSync: error)
         }
     }
 
@@ -122,16 +151,22 @@ extension SyncCall {
         try requireUnlocked()
         try console.requireConsent(
             to: "Take this device out of the circle? Its items stay.", isGiven: options.isAgreed)
-        try withSession { (session, _) throws(CLIError) in
+        let isForgotten = try withSession { (session, _) throws(CLIError) in
             guard session.roster.accepted.members.count > 1 else {
                 throw CLIError(
                     .failure, "this device is the last one of the circle",
                     hint: "'valet sync leave --here' gives the circle up: nobody can join it then")
             }
             try syncing(session.leave())
+            return session.unfinished == nil
         }
+        noteLeaving(notes, isForgotten: isForgotten)
+    }
+
+    /// - Parameter isForgotten: If not, the next round needs the password.
+    func noteLeaving(_ notes: Notes, isForgotten: Bool) {
         console.note("valet: this device has left the circle; its items stay")
-        forgetPassword(of: notes.address)
+        if isForgotten { forgetPassword(of: notes.address) }
     }
 
     private func leaveHere() throws(CLIError) {
@@ -159,13 +194,10 @@ extension SyncCall {
         }
         let circle = try withSession { (session, _) throws(CLIError) in
             let member = NewMember(key, of: session.circle.circle).member
-            guard session.hasRoom else { throw CLIError(ofSync: .circle(.circleIsFull)) }
-            try syncing(session.admitRecoveryKey(member))
-            console.afterEffect { () throws(CLIError) in
-                try update("name the recovery key") { (update) throws(KeychainFailure) in
-                    try update.setName("recovery key", of: member.id)
-                }
+            try update("name the recovery key") { (update) throws(KeychainFailure) in
+                try update.setName("recovery key", of: member.id)
             }
+            try syncing(session.admitRecoveryKey(member))
             return session.circle.circle
         }
         console.note("valet: the recovery key opens the circle")
@@ -203,59 +235,76 @@ extension SyncCall {
         let address = try chosenAddress()
         try requireNoCircle()
         let chosen = try openChosen(address)
-        let remote = chosen.remote
         let key = try recoveryKey()
-        let foreign = try circleToRecover(with: key, in: remote)
-        let circle = foreign.circle
-        console.note("valet: circle \(circle.text), last changed \(dateText(foreign.milliseconds))")
+        let foreign = try circleToRecover(with: key, in: chosen.remote)
+        console.note(
+            "valet: circle \(foreign.circle.text), last changed \(dateText(foreign.milliseconds))")
         try console.requireConsent(
             to: "Join this circle with the recovery key? If that is too long ago, the store shows "
                 + "an old state.", isGiven: options.isAgreed)
         let kept = try keptDevices(among: foreign)
         let passcode = try passcode()
-        let newcomer = NewMember(of: circle)
-        let recovery = NewMember(key, of: circle)
-        let roster = try syncing(admit(newcomer, by: recovery, foreign, remote))
-        let others = roster.accepted.members.values.map(\.member).filter {
-            $0.kind == .device && $0.id != newcomer.member.id
-        }
-        let names = [newcomer.member.id: ownName, recovery.member.id: "recovery key"]
-        let note = CircleNote(circle, newcomer.member.id, isFounder: false)
-        try whenAdmitted { () throws(CLIError) in
-            try syncing(newcomer.keepSecrets(in: store, passcode))
-            let beginning = CircleBeginning(note, roster, address, names)
-            try syncing(keepingPassword(of: chosen, keychain.join(beginning)))
-            context.warnOfLockedPrograms(store)
-            console.note("valet: this device has joined the circle")
-            console.afterEffect { () throws(CLIError) in
-                let session = try readAll(in: remote)
-                try removeOthers(others.map(\.id).filter { !kept.contains($0) }, session)
+        try withLock { () throws(CLIError) in
+            try requireNoCircle()
+            let newcomer = NewMember(of: foreign.circle)
+            let recovery = NewMember(key, of: foreign.circle)
+            try syncing(keepSecrets(of: newcomer, passcode))
+            let roster = try syncing(admit(newcomer, by: recovery, foreign, chosen.remote))
+            let note = CircleNote(foreign.circle, newcomer.member.id, isFounder: false)
+            let names = [note.device: ownName, recovery.member.id: "recovery key"]
+            try begin(CircleBeginning(note, roster, address, names), in: chosen)
+            let others = roster.accepted.members.values.map(\.member).filter {
+                $0.kind == .device && $0.id != note.device
             }
+            try removeLost(others.map(\.id).filter { !kept.contains($0) }, in: chosen.remote)
         }
+    }
+
+    /// Begins in the circle that has admitted this device.
+    ///
+    /// - Throws: ``CLIError`` that says that the circle has it as a member nevertheless.
+    func begin(_ beginning: CircleBeginning, in chosen: ChosenStore) throws(CLIError) {
+        do throws(KeychainFailure) {
+            try keepingPassword(of: chosen, keychain.join(beginning))
+        } catch {
+            let error = CLIError(ofSync: error)
+            throw CLIError(
+                error.code, "the circle has admitted this device, but \(error.message)",
+                hint: "remove it on another device, 'valet sync devices remove', and join anew")
+        }
+        console.note("valet: this device has joined the circle")
+    }
+
+    /// Reads the circle, and removes the devices that are lost, after a yes.
+    private func removeLost(_ lost: [DeviceID], in remote: any SyncStore) throws(CLIError) {
+        var isRead = false
+        do throws(CLIError) {
+            let session = try readAll(in: remote)
+            isRead = true
+            try removeOthers(lost, session)
+        } catch {
+            guard lost.isEmpty else {
+                let devices = lost.map { String($0.text.prefix(8)) }.joined(separator: ", ")
+                throw CLIError(
+                    error.code,
+                    "this device has joined, but these devices are still members: \(devices): "
+                        + error.message,
+                    hint: "'valet sync devices remove' removes them")
+            }
+            console.afterEffect { () throws(CLIError) in throw error }
+        }
+        try offerItemsOfJoined(isRead: isRead)
     }
 
     private func readAll(in remote: any SyncStore) throws(CLIError) -> SyncSession {
         let session = try syncing(session(in: remote))
         try syncing(session.readRoster())
         try syncing(session.readLogs(progress()))
-        try offerOwnItems(isJoined: true)
         let newest = session.report.devices.values.map(\.lastSeen).max()
         console.note(
             newest.map { "valet: its newest message was written \(dateText($0))" }
                 ?? "valet: the circle has no message that opens")
         return session
-    }
-
-    /// Runs `body` with the lock of sync, once the circle has admitted this device. A failure says
-    /// that the circle has it as a member nevertheless.
-    func whenAdmitted(_ body: () throws(CLIError) -> Void) throws(CLIError) {
-        do {
-            try withLock(body)
-        } catch {
-            throw CLIError(
-                error.code, "the circle has admitted this device, but \(error.message)",
-                hint: "remove it on another device, 'valet sync devices remove', and join anew")
-        }
     }
 
     /// The devices that '--keep' names.
@@ -283,6 +332,7 @@ extension SyncCall {
             return
         }
         _ = try syncing(session.remove(removed))
+        warnOfUnfinished(session)
     }
 
     private func circleToRecover(

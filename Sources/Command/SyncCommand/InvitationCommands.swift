@@ -122,8 +122,7 @@ extension SyncCall {
             let newcomer = NewMember(of: offer.circle)
             try syncing(joiner.send(InvitationRequest(newcomer.member, name: ownName)))
             try compareWords(&joiner, limit)
-            try syncing(newcomer.keepSecrets(in: store, passcode))
-            context.warnOfLockedPrograms(store)
+            try syncing(keepSecrets(of: newcomer, passcode))
             try syncing(joiner.answer(isSame: true))
             let roster = try awaitAdmission(newcomer.member.id, offer, joiner, remote, limit)
             var names = namesOfOthers(roster, offer, joiner)
@@ -136,7 +135,12 @@ extension SyncCall {
         }
         // From here on the circle has this device as a member.
         joiner.end(isJoined: true)
-        try begin(beginning, in: chosen)
+        try withLock { () throws(CLIError) in
+            try begin(beginning, in: chosen)
+            try readFirstRound(chosen.remote)
+        }
+        noteSharedItems(address)
+        console.hint("'valet sync run' keeps it up to date; 'valet sync status' shows its progress")
     }
 
     /// The invitation, as a person types it or a descriptor supplies it.
@@ -223,35 +227,48 @@ extension SyncCall {
         return [:]
     }
 
-    private func begin(_ beginning: CircleBeginning, in chosen: ChosenStore) throws(CLIError) {
-        try whenAdmitted { () throws(CLIError) in
-            try syncing(keepingPassword(of: chosen, keychain.join(beginning)))
-            console.note("valet: this device has joined the circle")
-            console.afterEffect { () throws(CLIError) in try readFirstRound(chosen.remote) }
+    /// Reads the circle for the first time, and sends items that it lacks if the user agrees.
+    private func readFirstRound(_ remote: any SyncStore) throws(CLIError) {
+        var session: SyncSession?
+        var isRead = false
+        console.afterEffect { () throws(CLIError) in
+            session = try syncing(self.session(in: remote))
+            let outcome = session?.round(progress()) ?? (.off, nil)
+            if console.isErrorTerminal { console.show("\n") }
+            if let failure = outcome.failure { warn(of: failure, "not everything was read yet") }
+            isRead = outcome.failure == nil && outcome.state != .joining
         }
-        noteSharedItems(beginning.address)
-        console.hint("'valet sync run' keeps it up to date; 'valet sync status' shows its progress")
+        guard try offerItemsOfJoined(isRead: isRead) == 0, isRead else { return }
+        if let failure = session?.round().failure {
+            warn(of: failure, "the items of this device were not sent yet")
+        }
     }
 
-    private func readFirstRound(_ remote: any SyncStore) throws(CLIError) {
-        let session = try syncing(session(in: remote))
-        let outcome = session.round(progress())
-        if console.isErrorTerminal { console.show("\n") }
-        if let failure = outcome.failure { warn(of: failure, "not everything was read yet") }
-        let isJoined = outcome.failure == nil && outcome.state != .joining
-        try offerOwnItems(isJoined: isJoined)
-        if isJoined, try update("count items", { $0.replica?.unsent.count ?? 0 }) == 0 {
-            _ = session.round()
+    /// Sends items that the circle lacks, once this device has joined, if the user agrees.
+    ///
+    /// - Returns: How many items stay unsent.
+    @discardableResult
+    func offerItemsOfJoined(isRead: Bool) throws(CLIError) -> Int {
+        do throws(CLIError) {
+            return try offerOwnItems(isJoined: isRead)
+        } catch {
+            throw CLIError(
+                error.code,
+                "this device has joined, but its items that the circle lacks were not sent: "
+                    + error.message,
+                hint: "'valet sync once --add-mine' sends them")
         }
     }
 
     /// Says how many items the devices share, and how to share others.
     func noteSharedItems(_ address: StoreAddress) {
         do {
-            let (shared, own) = try countItems(address)
+            let (shared, pending, own) = try countItems(address)
             let items = shared == 1 ? "1 item is shared" : "\(shared) items are shared"
+            let waiting = pending == 0 ? "" : "; \(pending) still to be sent"
             let others = own == 1 ? "1 stays" : "\(own) stay"
-            console.note("valet: \(items) with the other devices; \(others) on this device alone")
+            console.note(
+                "valet: \(items) with the other devices\(waiting); \(others) on this device alone")
         } catch {
             warn(of: error, "the shared items could not be counted")
         }
@@ -262,27 +279,33 @@ extension SyncCall {
 
     private func countItems(
         _ address: StoreAddress
-    ) throws(KeychainFailure) -> (shared: Int, own: Int) {
-        let shared = try keychain.update("count items") { update in
-            let replica = update.replica
-            return (replica?.shownItems.count ?? 0) - (replica?.unsent.count ?? 0)
+    ) throws(KeychainFailure) -> (shared: Int, pending: Int, own: Int) {
+        let (shown, sent, unsent) = try keychain.update("count items") { update in
+            let shown = update.replica?.shownItems ?? [:]
+            let sent = shown.values.count { if case .dot = $0.source { true } else { false } }
+            return (shown.count, sent, update.replica?.unsent.count ?? 0)
         }
-        var own = max(0, (try store.keychain.status().itemCount ?? 0) - shared)
+        let travelling = shown - unsent
+        var own = max(0, (try store.keychain.status().itemCount ?? 0) - travelling)
         // The password for the store is not one of the user's secrets.
         if address.user != nil, own > 0 { own -= 1 }
-        return (shared, own)
+        return (sent, travelling - sent, own)
     }
 
     /// Sends items that the circle lacks if the user agrees: the circle may have deleted them.
-    func offerOwnItems(isJoined: Bool) throws(CLIError) {
+    ///
+    /// - Returns: How many items stay unsent.
+    @discardableResult
+    func offerOwnItems(isJoined: Bool) throws(CLIError) -> Int {
         let count = try update("count items") { $0.replica?.unsent.count ?? 0 }
-        guard count > 0 else { return }
+        guard count > 0 else { return 0 }
         let items = count == 1 ? "1 item of this device" : "\(count) items of this device"
         let later = "'valet sync once --add-mine' sends them later"
         var isAgreed = values.has(SyncHelp.addMine)
         guard isJoined || isAgreed else {
             console.note("valet: \(items) may be missing in the circle, and will not be sent")
-            return console.hint(later)
+            console.hint(later)
+            return count
         }
         if !isAgreed, console.obstacleToAsking == nil {
             isAgreed = try console.confirm(
@@ -290,9 +313,13 @@ extension SyncCall {
         }
         guard isAgreed else {
             console.note("valet: \(items) that the circle lacks will not be sent")
-            return console.hint(later)
+            console.hint(later)
+            return count
         }
-        try update("send items") { (update) throws(KeychainFailure) in try update.sendUnsent() }
+        return try update("send items") { (update) throws(KeychainFailure) in
+            try update.sendUnsent()
+            return update.replica?.unsent.count ?? 0
+        }
     }
 }
 

@@ -103,14 +103,32 @@ extension SyncCall {
         do {
             try body()
         } catch {
-            _ = try? credentials().delete(Self.password(of: user).query)
+            forgetPassword(of: user)
             throw error
         }
     }
 
     func forgetPassword(of address: StoreAddress) {
-        guard let user = address.user else { return }
-        _ = try? credentials().delete(Self.password(of: user).query)
+        if let user = address.user { forgetPassword(of: user) }
+    }
+
+    private func forgetPassword(of user: String) {
+        forget(Self.password(of: user), "the password of \(quoted(user)) stays in the keychain")
+    }
+
+    /// Deletes an item of this program. A failure ends no command: warns of its consequence.
+    ///
+    /// - Returns: Whether it is gone.
+    @discardableResult
+    private func forget(_ name: PasswordName, _ consequence: String) -> Bool {
+        do throws(KeychainFailure) {
+            try credentials().delete(name.query)
+        } catch {
+            guard error.code != .itemNotFound else { return true }
+            warn(of: error, consequence)
+            return false
+        }
+        return true
     }
 
     private static let service = PasswordService(
@@ -135,8 +153,12 @@ extension SyncCall {
         try credentials().set(Self.moves.item(circle.text), value: name)
     }
 
-    func forgetMove(of circle: CircleID) {
-        _ = try? credentials().delete(PasswordName(circle.text, in: Self.moves).query)
+    /// - Returns: Whether the notice is gone.
+    @discardableResult
+    func forgetMove(of circle: CircleID) -> Bool {
+        forget(
+            PasswordName(circle.text, in: Self.moves),
+            "the notice that a device goes on in a new circle stays in the keychain")
     }
 
     /// The name of the device that goes on in a new circle; nil without such a notice.

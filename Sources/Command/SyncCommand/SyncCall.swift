@@ -42,7 +42,8 @@ struct SyncCall {
         do {
             return Notes(
                 circle: try CircleNote(parsing: circle),
-                address: try StoreAddress(parsing: address), names: DeviceNames(parsing: found[2]))
+                address: try StoreAddress(parsing: address),
+                names: try DeviceNames(parsing: found[2]))
         } catch {
             throw KeychainFailure(
                 .damaged, during: "look for a circle", message: "\(error)",
@@ -104,8 +105,16 @@ struct SyncCall {
             let session = try syncing(session(in: remote))
             try syncing(remote.check(session.circle.circle, by: Deadline(after: .seconds(30))))
             try syncing(session.readRoster())
+            defer { warnOfUnfinished(session) }
             return try body(session, notes)
         }
+    }
+
+    static let unfinished = "the change is made, and 'valet sync once' does what is left"
+
+    /// Warns of what has failed after the store had taken a change of the circle.
+    func warnOfUnfinished(_ session: SyncSession) {
+        if let failure = session.unfinished { warn(of: failure, Self.unfinished) }
     }
 
     /// Runs `body` in one write transaction of the keychain: ``SyncedKeychain/update(_:_:)``.

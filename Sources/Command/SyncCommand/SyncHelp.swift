@@ -265,8 +265,14 @@ enum SyncHelp {
         name: "sync once", abstract: "send and take in all changes once",
         options: [addMine],
         exitCodes: [
+            (.failure, "sync is paused, or another device uses a newer version"),
             SyncOptions.noCircle, (.damaged, "an alarm: 'valet sync status' says what it is"),
-            SyncOptions.unavailable, (.denied, "this device was removed, or the store refuses it"),
+            (
+                .locked,
+                "not everything was sent and taken in: the keychain is locked, the store cannot be "
+                    + "reached, or messages are missing in it; try later"
+            ),
+            (.denied, "this device was removed, or the store refuses it"),
         ],
         examples: [("valet sync once", "For a timer, or after a long journey.")])
 

@@ -15,6 +15,18 @@ extension SyncCall {
         var unsent = 0
         var isPaused = false
         var written: [LogID: UInt64] = [:]
+        /// How many items have changed since a command or a round took in local changes.
+        var changed = 0
+        /// Whether a round would send something.
+        var hasNews = false
+
+        /// What a report's state has become since.
+        func state(after report: SyncReport) -> SyncState {
+            guard !isPaused else { return .paused }
+            // Items that cannot travel stay news.
+            let isWaiting = changed > 0 || hasNews && !report.holdsItemsBack
+            return report.state == .current && isWaiting ? .waiting : report.state
+        }
     }
 
     func showStatus() throws(CLIError) {
@@ -28,20 +40,22 @@ extension SyncCall {
         guard hasNotes else { return try showNothing(.off) }
         let known = try known()
         let counts = try syncing(counts())
-        let state = counts.isPaused ? SyncState.paused : known.report.state
+        let state = counts.state(after: known.report)
         let findings = try findings(known) + syncing(recoveryFindings(known) + moveFindings(known))
         if values.has(ItemOptions.json) {
             return try console.write(json(known, counts, state, findings))
         }
         try show(known, counts, state)
-        for finding in findings {
-            console.note("valet: warning: \(finding.text)")
-            if let hint = finding.hint { console.hint(hint) }
-        }
+        for finding in findings { warn(of: finding) }
         if counts.conflicts > 0 { console.hint("'valet sync conflicts list' lists the conflicts") }
         if counts.unsent > 0 {
             console.hint("'valet sync once --add-mine' sends the items that the circle lacks")
         }
+    }
+
+    func warn(of finding: SyncFinding) {
+        console.note("valet: warning: \(finding.text)")
+        if let hint = finding.hint { console.hint(hint) }
     }
 
     /// The status of a keychain that is in no circle, or was not unlocked since the start of the
@@ -105,10 +119,14 @@ extension SyncCall {
             counts.isPaused = try view[.paused] != nil
             counts.conflicts = try view.conflicts().count
             guard let replica = try view.replica else { return counts }
+            counts.changed = try view.uncollectedCount
+            counts.pending = counts.changed
             counts.unsent = replica.unsent.count
             for scope in KeyScope.allCases {
+                let own = replica[scope].own
                 counts.pending += replica[scope].pendingCount
-                let log = replica[scope].own.id
+                if replica[scope].hasNews || own.unconfirmed != nil { counts.hasNews = true }
+                let log = own.id
                 counts.written[log] = replica[scope].position(of: log).number
             }
             return counts
@@ -142,7 +160,9 @@ extension SyncCall {
     private func recoveryFindings(_ known: Known) throws(KeychainFailure) -> [SyncFinding] {
         let note = try keychain.note(.recovery, during: "look for the recovery key")
         let key = try store.keychain.status().recoveryPublicKey
-        guard known.roster.staleRecoveryKey(noted: note, present: key) != nil else { return [] }
+        let stale = known.roster.staleRecoveryKeys(
+            of: known.notes.circle.device, noted: note, present: key)
+        guard !stale.isEmpty else { return [] }
         return [
             SyncFinding(
                 "the circle still opens with a recovery key that was replaced or revoked",
@@ -159,19 +179,21 @@ extension SyncCall {
         ]
     }
 
-    private func findings(_ known: Known) -> [SyncFinding] {
-        known.report.troubles.sorted { $0.kind.rawValue < $1.kind.rawValue }.map { trouble in
-            let author = trouble.device.map(known.text)
-            switch trouble.kind {
-            case .foreign: return SyncFinding(foreign: trouble.count, author, known.report)
-            case .undecided: return SyncFinding(undecidedIn: known)
-            default:
-                let (text, hint) = SyncFinding.known[trouble.kind] ?? ("\(trouble.kind)", nil)
-                let words = ["COUNT": "\(trouble.count)", "DEVICE": author ?? "a device"]
-                let parts = text.split(separator: " ").map { words[String($0)] ?? String($0) }
-                return SyncFinding(parts.joined(separator: " "), hint: hint)
+    /// - Parameter kinds: The kinds of trouble to look for; nil for all.
+    func findings(_ known: Known, of kinds: Set<SyncReport.Kind>? = nil) -> [SyncFinding] {
+        known.report.troubles.filter { kinds?.contains($0.kind) ?? true }
+            .sorted { $0.kind.rawValue < $1.kind.rawValue }.map { trouble in
+                let author = trouble.device.map(known.text)
+                switch trouble.kind {
+                case .foreign: return SyncFinding(foreign: trouble.count, author, known.report)
+                case .undecided: return SyncFinding(undecidedIn: known)
+                default:
+                    let (text, hint) = SyncFinding.known[trouble.kind] ?? ("\(trouble.kind)", nil)
+                    let words = ["COUNT": "\(trouble.count)", "DEVICE": author ?? "a device"]
+                    let parts = text.split(separator: " ").map { words[String($0)] ?? String($0) }
+                    return SyncFinding(parts.joined(separator: " "), hint: hint)
+                }
             }
-        }
     }
 }
 

@@ -14,7 +14,8 @@ public enum SyncState: UInt8, CaseIterable, Hashable, Sendable {
     case current = 2
     /// Messages are being read or written.
     case working = 3
-    /// Something is missing that another device or the store has to bring.
+    /// Something is missing that another device or the store has to bring, or something that is
+    /// new here was not sent yet.
     case waiting = 4
     /// The keychain is locked: items of class `whenUnlocked` wait for the unlock.
     case locked = 5

@@ -114,7 +114,11 @@ package struct ScopeReplica: Sendable {
             || own.awaited[key] != nil
     }
 
-    package var pendingCount: Int { pending.values.count + renewals.values.count }
+    /// How many changes the store may not have: those that no batch has yet, and those of a batch
+    /// that is not confirmed.
+    package var pendingCount: Int {
+        pending.values.count + renewals.values.count + (own.unconfirmed?.entries.count ?? 0)
+    }
 
     package var retiredLogs: Set<LogID> { Set(retired.values.keys) }
 

@@ -229,9 +229,9 @@ extension SyncSession {
         try keychain.set(.logTimes, bytes, during: "note when logs were written")
     }
 
-    /// Schedules one deletion of the logs of devices that were removed or have left. ``tidy()``
-    /// deletes them when a day has passed since `milliseconds`, and both scopes have a base that
-    /// was written since then.
+    /// Schedules one deletion of the logs of devices that have left or are about to be removed.
+    /// ``tidy()`` deletes them when a day has passed since `milliseconds`, and both scopes have a
+    /// base that was written since then. It forgets this of devices that are still members.
     ///
     /// - Parameter milliseconds: When this device had read all of their messages that count; `.max`
     ///   if that is still to come.
@@ -277,7 +277,10 @@ extension SyncSession {
     private func deleteForeignLogs(_ now: UInt64) throws(KeychainFailure) {
         let before = times.removed
         for (device, since) in before.sorted(by: { $0.key < $1.key }) {
-            if since == .max {
+            if roster.accepted.members[device] != nil {
+                // Its removal was noted, and then not published.
+                times.removed[device] = nil
+            } else if since == .max {
                 guard try hasRead(device) else { continue }
                 // A base that was written before lacks what came late.
                 times.removed[device] = now

@@ -37,17 +37,30 @@ package struct CircleNote: Hashable, Sendable {
 package typealias DeviceNames = [DeviceID: String]
 
 extension DeviceNames {
-    /// Parses the note. A missing or malformed note gives no names.
-    package init(parsing bytes: [UInt8]?) {
-        var reader = ByteReader(bytes ?? [], of: .member)
-        self = (try? DeviceNames(from: &reader)) ?? [:]
+    /// Parses the note. Without a note there are no names; other bytes are `malformed`.
+    package init(parsing bytes: [UInt8]?) throws(SyncError) {
+        guard let bytes else {
+            self = [:]
+            return
+        }
+        self = try bytes.fields(of: .member)
     }
 }
 
 extension SyncUpdate {
     /// Notes the name of a device.
+    ///
+    /// - Throws: ``KeychainFailure``: `damaged` if the names of the others cannot be read, which
+    ///   this would delete.
     package func setName(_ name: String, of device: DeviceID) throws(KeychainFailure) {
-        var names = DeviceNames(parsing: try self[.names])
+        let bytes = try self[.names]
+        var names: DeviceNames
+        do throws(SyncError) {
+            names = try DeviceNames(parsing: bytes)
+        } catch {
+            throw KeychainFailure(
+                .damaged, during: operation, message: "the names of the devices: \(error)")
+        }
         names[device] = name
         try set(.names, [UInt8](fields: names))
     }

@@ -123,7 +123,7 @@ extension SyncSession {
             }
         }
         // The authors of these messages cannot pretend later that they did not know these entries.
-        if rosterShelf.hasNewNames { try keepNames() }
+        if rosterShelf.isUnkept { try keepNames() }
     }
 
     /// The logs of devices in the store. If there are more than a circle may have, the result has
@@ -187,7 +187,7 @@ extension SyncSession {
                 let held = keyring?[message.header.keyID]
             else { return shelf.refuse(name, .unknown) }
             if roster.note(message.header.roster, namedBy: place.device) {
-                rosterShelf.hasNewNames = true
+                rosterShelf.isUnkept = true
             }
             shelf.show(try shown(message, name, under: held))
             recent.keep(message)

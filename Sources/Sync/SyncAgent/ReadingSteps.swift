@@ -21,7 +21,7 @@ extension SyncSession {
             try readAll(scope, progress)
         }
         try showDeferred()
-        reportShelves(scopes)
+        try reportShelves(scopes)
     }
 
     private func readAll(_ scope: KeyScope, _ progress: () -> Void) throws(KeychainFailure) {

@@ -17,8 +17,9 @@ struct RosterShelf {
     }
 
     var known: [StoredName: File] = [:]
-    /// Whether a device has named an entry since the roster was kept.
-    var hasNewNames = false
+    /// Whether the keychain lacks something of the roster: an entry that this device has published,
+    /// or that a device has named an entry.
+    var isUnkept = false
     var waiting: [RosterEntry] = []
     /// The last entry that is known to be in the store.
     var head: LogPosition?
@@ -196,11 +197,14 @@ extension SyncSession {
     /// Writes the roster to the keychain. If its entries have changed, call ``keepRoster()``.
     func keepNames() throws(KeychainFailure) {
         let bytes = roster.bytes
-        try keychain.set(.roster, bytes, during: Self.changing)
-        rosterShelf.hasNewNames = false
+        try keychain.set(.roster, bytes, during: "write down the devices of the circle")
+        rosterShelf.isUnkept = false
     }
 
     /// Appends an entry that this device signs.
+    ///
+    /// The entry in the store is the effect of a change of the circle. So callers do before this
+    /// call what must not be missing after it, and use ``afterPublishing(_:)`` for what follows.
     ///
     /// - Parameter make: Makes the operation of the entry, given the state that the entry changes;
     ///   nil if nothing is left to do. It runs again if another device has appended an entry first.
@@ -232,30 +236,39 @@ extension SyncSession {
                     .internalFault, during: Self.changing,
                     message: "other devices would refuse this change; nothing was changed")
             }
-            if try store(entry) { return entry }
+            if try publish(entry) { return entry }
             try readRoster()
         }
         throw KeychainFailure.circle(.rosterInMotion)
     }
 
-    /// Puts an entry into the store, and accepts it.
+    /// Puts an entry into the store, and accepts it. Nothing throws once the store has it.
     ///
     /// - Returns: false if another entry took its place.
-    private func store(_ entry: RosterEntry) throws(KeychainFailure) -> Bool {
-        let place = StorePlace.roster(circle.circle)
-        let position = LogPosition(number: UInt64(entry.head.number), hash: entry.hash)
-        var outcome = try store.append(
-            entry.bytes, at: position, to: place, after: rosterShelf.head, by: storeDeadline)
+    private func publish(_ entry: RosterEntry) throws(KeychainFailure) -> Bool {
+        var outcome = try store.publish(
+            entry, in: circle.circle, after: rosterShelf.head, by: storeDeadline)
         if case .otherHead(let head) = outcome, head.map({ roster.contains($0.hash) }) ?? true {
             // The store was set back, and entries were put back without moving its head.
-            outcome = try store.append(
-                entry.bytes, at: position, to: place, after: head, by: storeDeadline)
+            outcome = try store.publish(entry, in: circle.circle, after: head, by: storeDeadline)
         }
         guard outcome == .stored else { return false }
-        rosterShelf.head = position
+        rosterShelf.head = entry.position
         let reading = roster.add([entry])
-        try keepRoster()
+        // If this fails, `lookAtLogs` does it, or the next process reads the entry in the store.
+        rosterShelf.isUnkept = true
+        afterPublishing { () throws(KeychainFailure) in try keepRoster() }
         return reading.added.contains(entry.hash) && roster.acceptedHash == entry.hash
+    }
+
+    /// Runs a step that follows a published entry, and that the next round does if it fails here.
+    /// The change is made, whatever becomes of the step: its failure is ``unfinished``.
+    func afterPublishing(_ step: () throws(KeychainFailure) -> Void) {
+        do throws(KeychainFailure) {
+            try step()
+        } catch {
+            unfinished = unfinished ?? error
+        }
     }
 
     // MARK: Duties
@@ -268,18 +281,20 @@ extension SyncSession {
         let removals = outstanding.removals.subtracting([circle.device])
         if !removals.isEmpty {
             try append { (state, head) throws(KeychainFailure) in
-                try self.removal(of: Array(removals), after: state, head)
+                try self.deleteLogsLater(of: Array(removals), since: .max)
+                return try self.removal(of: Array(removals), after: state, head)
             }
         } else if outstanding.needsRotation {
             try append { (state, head) throws(KeychainFailure) in
+                for device in state.leavers.keys.sorted() {
+                    let isRead = try self.hasRead(device)
+                    try self.deleteLogsLater(
+                        of: [device], since: isRead ? self.machine.milliseconds() : .max)
+                }
+                try self.oweBases()
                 let (wraps, former) = try self.newKeys(after: state, head, without: [])
                 return .rotate(wraps, former)
             }
-            for device in roster.accepted.leavers.keys.sorted() {
-                try deleteLogsLater(
-                    of: [device], since: hasRead(device) ? machine.milliseconds() : .max)
-            }
-            try oweBases()
         }
     }
 
@@ -325,6 +340,30 @@ extension SyncSession.Machine {
 extension RosterEntry {
     /// The file that has the entry.
     var file: StoreFile { StoreFile(number: UInt64(head.number), bytes: bytes) }
+
+    var position: LogPosition { LogPosition(number: UInt64(head.number), hash: hash) }
+}
+
+extension SyncStore {
+    /// Appends an entry to the roster of a circle.
+    ///
+    /// A store may fail although others see the entry already, such as a folder whose disk reports
+    /// an error after the file has its name. Such an entry counts as stored. If the store loses it,
+    /// rounds put it back.
+    func publish(
+        _ entry: RosterEntry, in circle: CircleID, after head: LogPosition?, by deadline: Deadline
+    ) throws(KeychainFailure) -> AppendOutcome {
+        let place = StorePlace.roster(circle)
+        do throws(KeychainFailure) {
+            return try append(
+                entry.bytes, at: entry.position, to: place, after: head, by: deadline)
+        } catch {
+            // The deadline may be why the call has failed.
+            let listing = try? list(place, by: Deadline(after: .seconds(10)))
+            guard listing?.names.contains(entry.file.name) == true else { throw error }
+            return .stored
+        }
+    }
 }
 
 extension Array {

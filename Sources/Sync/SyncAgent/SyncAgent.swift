@@ -98,6 +98,8 @@ package final class SyncAgent {
                 session = nil
                 outcome = (SyncState(of: error), error)
             }
+            // This device has left the circle.
+            if outcome.state == .off { session = nil }
             if outcome.failure?.code == .roundInterrupted { continue }
             told(outcome.state, outcome.failure)
             wait(after: outcome, session, storeWatch)

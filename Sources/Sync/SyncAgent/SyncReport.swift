@@ -119,6 +119,19 @@ package struct SyncReport: Hashable, Sendable {
         accepted.formIntersection(halves)
     }
 
+    /// The kinds that say that something is missing which another device, the store or a person
+    /// has to bring.
+    package static let waitingKinds: Set<Kind> = [
+        .partial, .unknown, .withheld, .tooManyLogs, .cloudIsFull, .replacedValuesAreFull,
+        .logIsTooLong, .noKeys,
+    ]
+
+    /// The kinds that say that an item cannot travel.
+    package static let heldBackKinds: Set<Kind> = [.tooLarge, .unreadableRecord]
+
+    /// Whether there are items that cannot travel. No other device sends them.
+    package var holdsItemsBack: Bool { troubles.contains { Self.heldBackKinds.contains($0.kind) } }
+
     /// The kinds that say that a log was not read to its end, but may be read further later.
     private static let unreadKinds: Set<Kind> = [
         .partial, .unknown, .replacedValuesAreFull, .logIsTooLong, .cloudIsFull, .tooManyLogs,
@@ -215,7 +228,7 @@ struct LastingTroubles {
 
 extension SyncSession {
     /// Reports the files on the shelves of the open scopes that could not be read.
-    func reportShelves(_ scopes: [KeyScope]) {
+    func reportShelves(_ scopes: [KeyScope]) throws(KeychainFailure) {
         var waiting: Set<LogPlace> = []
         for (place, shelf) in shelves where scopes.contains(place.scope) {
             let (device, scope) = (place.device, place.scope)
@@ -236,9 +249,8 @@ extension SyncSession {
             report.add(.unknown, device: place.device, scope: place.scope)
         }
         for scope in scopes {
-            guard let table = report.claimed[scope],
-                let missing = try? look({ $0[scope].missing(in: [table]) })
-            else { continue }
+            guard let table = report.claimed[scope] else { continue }
+            let missing = try look { $0[scope].missing(in: [table]) }
             let lasting = lasting.missing[scope, default: LastingStates()].update(missing, at: now)
             report.add(.withheld, scope: scope, count: lasting.count)
         }

@@ -35,6 +35,9 @@ package final class SyncSession {
     /// The logs that have messages which cannot be read before a base comes.
     var waitingLogs: Set<LogPlace> = []
     var times = LogTimes()
+    /// The first failure after the store had taken an entry of this session: the circle is changed,
+    /// and the next round does the rest. Commands warn about it.
+    package internal(set) var unfinished: KeychainFailure?
     /// Whether to break off the work, because the agent must end or a command waits for the lock.
     package var isInterrupted: () -> Bool = { false }
 
@@ -293,6 +296,7 @@ extension SyncSession {
         _ progress: () -> Void = {}
     ) -> (state: SyncState, failure: KeychainFailure?) {
         report.beginRound(at: machine.milliseconds(), self: circle.device)
+        unfinished = nil
         var failure: KeychainFailure?
         var state = SyncState.current
         do {
@@ -311,6 +315,8 @@ extension SyncSession {
             let isLocked = try? keychain.read(Self.opening) { $0.isLocked }
             if state == .closed, isLocked != nil { state = .locked }
         }
+        // The keychain has forgotten the circle, and with it the report.
+        guard state != .off else { return (state, nil) }
         report.state = state
         do {
             try keepReport()
@@ -346,11 +352,16 @@ extension SyncSession {
         try store.check(circle.circle, by: storeDeadline)
         try readRoster()
         guard roster.alarm.isEmpty else { return .alarm }
+        if case .left = roster.membership(of: circle.device) {
+            // `leave` was broken off after its entry.
+            try forget(keepingReplica: true)
+            return .off
+        }
         guard isMember else { return .removed }
         let scopes = try openScopes()
         if scopes.contains(.whileUnlocked) {
             try doDuties()
-            try removeStaleRecoveryKey()
+            try removeStaleRecoveryKeys()
         }
         try readLogs(progress)
         // A locked device has not read the messages that the user has accepted.
@@ -366,29 +377,27 @@ extension SyncSession {
         let kinds = Set(report.troubles.map(\.kind))
         if kinds.contains(.undecided) { return .alarm }
         if kinds.contains(.newer) { return .newer }
-        let isWaiting = [
-            SyncReport.Kind.partial, .unknown, .withheld, .tooManyLogs, .cloudIsFull,
-            .replacedValuesAreFull, .logIsTooLong, .noKeys,
-        ].contains(where: kinds.contains)
+        let isWaiting = !kinds.isDisjoint(with: SyncReport.waitingKinds)
         let hasNews = try look { replica in
             scopes.contains { replica[$0].hasNews || replica[$0].own.unconfirmed != nil }
         }
         if try !hasJoined(scopes) { return .joining }
         let hasGap = waitingLogs.contains { shelves[$0] != nil && scopes.contains($0.scope) }
-        if isWaiting || hasGap || hasNews && !holdsItemsBack || !isSent { return .waiting }
+        if isWaiting || hasGap || hasNews && !report.holdsItemsBack || !isSent { return .waiting }
         return scopes.contains(.whileUnlocked) ? .current : .locked
-    }
-
-    /// Whether there are items that cannot travel. They are reported. No other device sends them.
-    var holdsItemsBack: Bool {
-        report.troubles.contains { [.tooLarge, .unreadableRecord].contains($0.kind) }
     }
 
     /// Whether this device has read everything that its sponsor had read when it admitted this
     /// device: docs/SYNC.md §6, step 7. In each open scope, the table of the sponsor's first
-    /// message that names the admission or a later entry says what the sponsor had read.
+    /// message that names the admission or a later entry says what the sponsor had read. A recovery
+    /// key writes no messages: a device that it has admitted has joined with its first round.
     private func hasJoined(_ scopes: [KeyScope]) throws(KeychainFailure) -> Bool {
         if circle.isFounder || report.hasJoined { return true }
+        let admission = roster.acceptedPath.first(where: admits)
+        if let signer = admission?.head.signer, roster.signers[signer]?.kind == .recovery {
+            report.hasJoined = true
+            return true
+        }
         let targets = report.joinTargets
         report.hasJoined = try look { replica in
             scopes.allSatisfy { scope in

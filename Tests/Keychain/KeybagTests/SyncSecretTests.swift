@@ -73,25 +73,11 @@ extension UnlockedKeybag {
         }
     }
 
-    @Test func `A keybag is without sync secrets after their removal`() throws {
-        let keybag = try sample.locked.removingSyncSecrets(
-            with: sample.protector(), settings: PasscodeSample.settings)
-        #expect(!keybag.hasSyncSecrets)
-        let keys = try sample.unlock(keybag)
-        #expect(keys.syncSecrets == [])
-        #expect(try keys.ids == sample.unlock().ids)
-    }
-
     @Test func `The sync secrets of a keybag are changed only by what opens it`() throws {
         let wrong = try sample.protector(passcode: Array("another".utf8))
         #expect(
             code { _ = try Self.setting(secrets, in: sample.locked, with: wrong) }
                 == .wrongPasscode)
-        #expect(
-            code {
-                _ = try sample.locked.removingSyncSecrets(
-                    with: wrong, settings: PasscodeSample.settings)
-            } == .wrongPasscode)
     }
 
     // Promise: 8.10

@@ -53,6 +53,22 @@ extension TestKeychain {
         #expect(try state() == .off)
     }
 
+    @Test func `A shared item that changes after a round makes sync wait, and no other item does`()
+        throws
+    {
+        try keychain.enterCircle()
+        try keychain.note([.report: [SyncState.current.rawValue]])
+        try keychain.add("a")
+        #expect(try state() == .current)
+        let shared = NewItem(
+            .genericPassword, attributes: [.account: .text("b"), .service: .text("service")],
+            isSynchronizable: true)
+        try keychain.session.add(shared, value: .text("value of b"))
+        #expect(try state() == .waiting)
+        try keychain.note([.report: [SyncState.unavailable.rawValue]])
+        #expect(try state() == .unavailable)
+    }
+
     @Test func `The state of sync is known while locked, and closed before the first unlock`()
         throws
     {

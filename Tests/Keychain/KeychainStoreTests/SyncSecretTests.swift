@@ -89,16 +89,6 @@ extension ItemStore {
         #expect(try store.secrets() == secrets)
     }
 
-    @Test func `A keychain has no sync secrets after their removal`() throws {
-        #expect(
-            failure { try store.keychain.removeSyncSecrets(passcode: nil) } == .itemNotFound)
-        try store.set(secrets)
-        try store.keychain.removeSyncSecrets(passcode: nil)
-        #expect(try store.secrets() == .none && !store.keychain.hasSyncSecrets())
-        store.close()
-        #expect(try store.secrets() == .none)
-    }
-
     @Test func `An unlocked keychain stays unlocked, within its limits, with new sync secrets`()
         throws
     {
@@ -151,9 +141,6 @@ extension ItemStore {
             let expected: KeychainFailure.Code =
                 refused == nil ? .interactionNotAllowed : .authenticationFailed
             #expect(failure { try store.set(.random(), refused) } == expected)
-            #expect(
-                failure { try store.keychain.removeSyncSecrets(passcode: refused) }
-                    == expected)
         }
         #expect(try store.secrets() == secrets)
         #expect(try epochs.lockState() == .unlocked)

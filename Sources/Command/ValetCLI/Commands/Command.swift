@@ -157,7 +157,7 @@ extension Context {
     }
 
     /// Warns that a key change is complete, but has not erased the old keys.
-    func warnOfOldKeys(_ cause: KeychainFailure) {
+    package func warnOfOldKeys(_ cause: KeychainFailure) {
         console.note(
             "valet: warning: the old keys are still on the disk, and open what was stored before: "
                 + Escaping.printable(cause.message))

@@ -17,6 +17,7 @@ package final class SyncTables: @unchecked Sendable {
     private let mark: Statement
     private let setMark: Statement
     private let changed: Statement
+    private let uncollected: Statement
     private let itemByKey: Statement
     private let placeOfItem: Statement
     private let addItem: Statement
@@ -36,6 +37,8 @@ package final class SyncTables: @unchecked Sendable {
         mark = Statement("SELECT mark, stamp FROM sync_mark WHERE one = 1", on: connection)
         setMark = Statement("INSERT OR REPLACE INTO sync_mark VALUES (1, ?1, ?2)", on: connection)
         changed = Statement(Self.changedRows, on: connection)
+        uncollected = Statement(
+            "SELECT count(*) FROM item WHERE change_number > ?1", on: connection)
         itemByKey = Statement(
             "SELECT id FROM sync_item WHERE place_hash = ?1 AND account_hash = ?2", on: connection)
         placeOfItem = Statement(Self.placeOfNumber, on: connection)
@@ -129,6 +132,13 @@ package final class SyncTables: @unchecked Sendable {
             rows.append((try FoundRow(run), change))
         }
         return rows
+    }
+
+    /// How many synchronizable rows and tombstones have change numbers above the mark.
+    package func uncollectedCount() throws(SystemError) -> Int {
+        let run = try uncollected.start()
+        try run.bind(try readMark().mark, at: 1)
+        return try run.step() ? Int(clamping: run.int64(0)) : 0
     }
 
     // MARK: Items

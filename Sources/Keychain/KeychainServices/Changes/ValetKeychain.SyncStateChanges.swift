@@ -14,7 +14,8 @@ extension ValetKeychain {
     /// The state after the last round of sync: `off` if the keychain is in no circle, `closed`
     /// before the first unlock.
     ///
-    /// `valet sync run` runs the rounds; while it is not running, the state does not change.
+    /// `valet sync run` runs the rounds. A change of a shared item makes the state `waiting` until
+    /// a round has sent it.
     /// Creates nothing, does not ask the user, and reaches no store.
     /// - Throws: Like ``lockState``.
     public static var syncState: SyncState {

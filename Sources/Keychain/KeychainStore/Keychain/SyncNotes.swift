@@ -18,7 +18,8 @@ extension Keychain {
     }
 
     /// The state that the last round of sync has found: `off` in no circle, `closed` before the
-    /// first unlock, `waiting` before the first round.
+    /// first unlock, `waiting` before the first round, and instead of `current` if something has
+    /// changed here since.
     ///
     /// - Throws: ``KeychainFailure``: `timedOut`, `damaged`, any failure of the keychain itself.
     package func syncState() throws(KeychainFailure) -> SyncState {
@@ -37,7 +38,9 @@ extension RowSnapshot {
     fileprivate func syncState() throws(SystemError) -> SyncState {
         guard try bytes(of: .circle) != nil else { return .off }
         if try bytes(of: .paused) != nil { return .paused }
-        return try bytes(of: .report)?.first.flatMap(SyncState.init) ?? .waiting
+        let state = try bytes(of: .report)?.first.flatMap(SyncState.init) ?? .waiting
+        guard state == .current else { return state }
+        return try store.sync.uncollectedCount() > 0 ? .waiting : state
     }
 
     private func bytes(of note: Keychain.SyncNote) throws(SystemError) -> [UInt8]? {

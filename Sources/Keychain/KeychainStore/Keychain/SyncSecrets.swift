@@ -37,27 +37,6 @@ extension Keychain {
         }
     }
 
-    /// Deletes the sync secrets, when a device leaves its circle for good.
-    ///
-    /// - Parameter passcode: The passcode; nil if none is set.
-    /// - Throws: As ``setSyncSecrets(_:_:passcode:)``; ``KeychainFailure/Code/itemNotFound`` if
-    ///   there is no keychain.
-    @discardableResult
-    package func removeSyncSecrets(
-        passcode: Passcode?
-    ) throws(KeychainFailure) -> KeyChangeOutcome {
-        let operation = "delete the secrets of sync"
-        return try store.changeKeys(operation) {
-            (keys, header) throws(KeychainFailure) -> Protector in
-            try keys.protector(of: header, passcode)
-        } _: { (keys, header, opener) throws(KeychainFailure) in
-            try keys.replaceOnlyKeybag(of: header, openedBy: opener) {
-                (keybag, settings) throws(KeychainFailure) in
-                try keybag.removingSyncSecrets(with: opener, settings: settings)
-            }
-        }
-    }
-
     /// Whether the keychain has sync secrets, open or not. A recovery without the device key loses
     /// them.
     ///

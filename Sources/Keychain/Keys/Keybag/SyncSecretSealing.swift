@@ -27,19 +27,6 @@ extension LockedKeybag {
         return keybag
     }
 
-    /// The same keybag without sync secrets.
-    ///
-    /// - Throws: As ``unlock(with:settings:)``.
-    package func removingSyncSecrets(
-        with protector: borrowing Protector, settings: [UInt8]
-    ) throws(KeychainFailure) -> LockedKeybag {
-        let root = try authenticatedRootKey(protector, settings: settings)
-        var keybag = self
-        for scope in KeyScope.allCases { keybag.records[.syncSecret(scope)] = nil }
-        keybag.mac = keybag.authenticationCode(root: root, settings: settings)
-        return keybag
-    }
-
     /// Opens the sync secret of a scope; nil if the keybag has none, or `keys` cannot open it.
     func openSyncSecret(
         _ scope: KeyScope, with keys: borrowing WrappingKeys

@@ -40,9 +40,10 @@ package struct NewMember: ~Copyable {
     /// Stores the secrets in the keychain. Creates the keychain if it does not exist.
     ///
     /// - Parameter passcode: The keychain's passcode, if it has one.
+    @discardableResult
     package func keepSecrets(
         in store: ItemStore, _ passcode: Passcode?
-    ) throws(KeychainFailure) {
+    ) throws(KeychainFailure) -> KeyChangeOutcome {
         try store.keychain.setSyncSecrets(first, unlocked, passcode: passcode)
     }
 }
@@ -120,9 +121,7 @@ package struct FoundedCircle: Sendable {
     package func publish(in store: any SyncStore) throws(KeychainFailure) {
         let deadline = Deadline(after: .seconds(60))
         try store.create(id, by: deadline)
-        let outcome = try store.append(
-            entry.bytes, at: LogPosition(number: 1, hash: entry.hash), to: .roster(id), after: nil,
-            by: deadline)
+        let outcome = try store.publish(entry, in: id, after: nil, by: deadline)
         guard outcome == .stored else {
             throw KeychainFailure.store(
                 .storeMalformed, during: "found a circle", reason: "it exists already")
@@ -145,16 +144,25 @@ extension SyncedKeychain {
 
     /// Moves the replica to a new circle, with all live records of the current one.
     ///
-    /// Stores the secrets of the new member and the new circle in two transactions. If the process
-    /// dies between them, ``finishMove(_:)`` does the second one.
+    /// Stores the secrets of the new member and the new circle in two transactions. The first one
+    /// decides: if the second one fails, or the process dies before, the next session does it by
+    /// ``finishMove(_:)``.
+    ///
+    /// - Returns: Why the second one is still to be done; nil if it is done.
+    /// - Throws: ``KeychainFailure`` if the keychain stays in its circle.
     package func move(
         _ beginning: CircleBeginning,
         keepingSecrets keepSecrets: () throws(KeychainFailure) -> Void,
         _ machine: SyncSession.Machine = .own
-    ) throws(KeychainFailure) {
+    ) throws(KeychainFailure) -> KeychainFailure? {
         try set(.move, beginning.bytes, during: Self.moving)
         try keepSecrets()
-        try finishMove(machine)
+        do throws(KeychainFailure) {
+            try finishMove(machine)
+            return nil
+        } catch {
+            return error
+        }
     }
 
     /// Completes a pending move if the keychain has the secrets of the new circle's member.
@@ -280,9 +288,8 @@ extension Roster {
         let wraps = try machine.wraps(keys, for: [newcomer.member], head)
         let entry = RosterEntry(head, .add(newcomer.member, wraps), signedBy: unlocked.signing)
         let last = LogPosition(number: UInt64(state.number), hash: state.hash)
-        let outcome = try store.append(
-            entry.bytes, at: LogPosition(number: UInt64(head.number), hash: entry.hash),
-            to: .roster(circle), after: last, by: Deadline(after: .seconds(60)))
+        let outcome = try store.publish(
+            entry, in: circle, after: last, by: Deadline(after: .seconds(60)))
         var next = self
         guard outcome == .stored, next.add([entry]).added == [entry.hash],
             next.acceptedHash == entry.hash
@@ -308,11 +315,16 @@ extension SyncSession {
 
     /// Makes a device or a recovery key a member, and makes batches due that say how far this
     /// device has read.
+    ///
+    /// - Throws: As ``append(_:)``; then the circle has no new member.
     package func admit(_ member: Member) throws(KeychainFailure) {
         try doDuties()
         // A session that begins does not know the heads of its own logs yet. The new member looks
         // for messages as soon as it sees its entry, so nothing slow comes after that.
         try readLogs()
+        try keychain.update("admit a device") { update in
+            for scope in KeyScope.allCases { update.replica?[scope].oweTable() }
+        }
         // A request that is repeated after a crash must not end in an entry that no device accepts.
         if roster.accepted.members[member.id] == nil {
             try append { (state, head) throws(KeychainFailure) in
@@ -323,16 +335,14 @@ extension SyncSession {
                     member, try self.machine.wraps(try self.newestKeys(), for: [member], head))
             }
         }
-        try keychain.update("admit a device") { update in
-            for scope in KeyScope.allCases { update.replica?[scope].oweTable() }
-        }
-        _ = try sendPending()
+        afterPublishing { () throws(KeychainFailure) in _ = try sendPending() }
     }
 
     /// Removes members, after reading everything that they have written.
     ///
     /// - Returns: Whether the store has a base with everything that was read. If not, something
     ///   pending or damaged keeps this device from building the base, which follows later.
+    /// - Throws: As ``append(_:)``; then they are still members.
     @discardableResult
     package func remove(
         _ devices: [DeviceID], _ progress: () -> Void = {}
@@ -346,45 +356,52 @@ extension SyncSession {
             let isSent = try sendBase(scope)
             hasBase = hasBase && isSent
         }
+        try deleteLogsLater(of: devices, since: begun)
+        if !hasBase { try oweBases() }
         try append { (state, head) throws(KeychainFailure) in
             try self.removal(of: devices, after: state, head)
         }
-        try deleteLogsLater(of: devices, since: begun)
-        if !hasBase { try oweBases() }
         return hasBase
     }
 
-    /// Makes the keychain's recovery key a member, and notes which key it is.
+    /// Makes the keychain's recovery key a member, after removing those that it replaces.
     package func admitRecoveryKey(_ member: Member) throws(KeychainFailure) {
         let key = try keychain.store.keychain.status().recoveryPublicKey ?? []
-        try admit(member)
+        // Comes first: a member that the note does not name counts as replaced.
         try keychain.set(.recovery, member.id.bytes + key, during: "note the recovery key")
+        try removeStaleRecoveryKeys()
+        try admit(member)
     }
 
-    /// Removes the recovery member if its key is not the keychain's recovery key any more.
-    func removeStaleRecoveryKey() throws(KeychainFailure) {
+    /// Removes recovery members whose keys are not the keychain's recovery key any more.
+    func removeStaleRecoveryKeys() throws(KeychainFailure) {
         let note = try keychain.note(.recovery, during: "look for the recovery key")
-        let key = try keychain.store.keychain.status().recoveryPublicKey
-        if let stale = roster.staleRecoveryKey(noted: note, present: key) { try remove([stale]) }
+        let stale = roster.staleRecoveryKeys(
+            of: circle.device, noted: note,
+            present: try keychain.store.keychain.status().recoveryPublicKey)
+        if !stale.isEmpty { try remove(stale) }
     }
 
     /// Sends what is pending, and leaves the circle. Items and replica stay.
     ///
-    /// - Throws: As ``append(_:)``; `unsentChanges` if something could not be sent.
+    /// If the keychain cannot forget the circle then, the next ``round(_:)`` does it.
+    ///
+    /// - Throws: As ``append(_:)``; `unsentChanges` if something could not be sent. Then this
+    ///   device is still a member.
     package func leave() throws(KeychainFailure) {
         try doDuties()
         try readLogs()
         let isSent = try sendPending()
         let isIdle = try keychain.update(Self.leaving) { update in
             KeyScope.allCases.allSatisfy {
-                (update.replica?[$0].hasNews == false || self.holdsItemsBack)
+                (update.replica?[$0].hasNews == false || self.report.holdsItemsBack)
                     && update.replica?[$0].own.unconfirmed == nil
             }
         }
         guard isSent, isIdle else { throw KeychainFailure.circle(.unsentChanges) }
         let last = try lastMessages()
         try append { _, _ in .leave(last) }
-        try forget(keepingReplica: true)
+        afterPublishing { () throws(KeychainFailure) in try forget(keepingReplica: true) }
     }
 
     /// Forgets the circle on this device, without a message.
@@ -394,9 +411,8 @@ extension SyncSession {
         let circle = circle.circle
         try keychain.update(Self.leaving) { (update) throws(KeychainFailure) in
             guard keepsReplica else { return try update.end() }
-            for name in [
-                NoteName.circle, .roster, .report, .logTimes, .address, .paused, .recovery,
-            ] {
+            // The note of the recovery key stays: that key is still a member.
+            for name in [NoteName.circle, .roster, .report, .logTimes, .address, .paused] {
                 try update.set(name, nil)
             }
             try update.set(.left, circle.bytes)
@@ -437,16 +453,29 @@ extension SyncSession {
 }
 
 extension Roster {
-    /// The recovery member, if its key was replaced or revoked since it joined. The old paper key
-    /// must not open the circle any more.
+    /// The recovery members whose keys were replaced or revoked since they joined: those that
+    /// `device` has added, or added before it left and came back, except the one of the present
+    /// key. An old paper key must not open the circle any more. Other devices have recovery keys of
+    /// their own.
     ///
     /// - Parameters:
     ///   - note: The note ``NoteName/recovery``.
     ///   - present: The public half of the keychain's recovery key; nil if it has none.
-    package func staleRecoveryKey(noted note: [UInt8]?, present: [UInt8]?) -> DeviceID? {
+    package func staleRecoveryKeys(
+        of device: DeviceID, noted note: [UInt8]?, present: [UInt8]?
+    ) -> [DeviceID] {
         var reader = ByteReader(note ?? [], of: .member)
-        guard let id = try? DeviceID(from: &reader), accepted.members[id] != nil else { return nil }
-        return note?.dropFirst(id.bytes.count).elementsEqual(present ?? []) == true ? nil : id
+        let noted = try? DeviceID(from: &reader)
+        let valid = noted.flatMap { id in
+            note?.dropFirst(id.bytes.count).elementsEqual(present ?? []) == true ? id : nil
+        }
+        return acceptedPath.compactMap { entry in
+            guard case .add(let member, _) = entry.operation, member.kind == .recovery,
+                accepted.members[member.id] != nil, member.id != valid,
+                entry.head.signer == device || member.id == noted
+            else { return nil }
+            return member.id
+        }
     }
 
     package var alarmAuthors: Set<DeviceID> {

@@ -238,6 +238,13 @@ package final class SyncView {
         get throws(KeychainFailure) { try reader.facts(EntryKind.note, note.id) }
     }
 
+    /// How many items have changed here since the replica last took in local changes.
+    package var uncollectedCount: Int {
+        get throws(KeychainFailure) {
+            try translating(reader.tables.uncollectedCount(), during: reader.operation)
+        }
+    }
+
     /// Opens a conflict with its value.
     ///
     /// - Returns: nil if it is closed now, damaged, or gone.

@@ -194,11 +194,11 @@ import ValetSystem
         #expect(throws: SyncError.self) { try StoreAddress(parsing: bytes + [0]) }
     }
 
-    @Test func `Names of devices are read as they were noted`() {
+    @Test func `Names of devices are read as they were noted`() throws {
         let names = [DeviceID(high: 1, low: 2): "läptop", DeviceID(high: 0, low: 2): ""]
         let bytes = [UInt8](fields: names)
-        #expect(DeviceNames(parsing: bytes) == names)
-        #expect(DeviceNames(parsing: nil) == [:])
-        #expect(DeviceNames(parsing: bytes.dropLast()) == [:])
+        #expect(try DeviceNames(parsing: bytes) == names)
+        #expect(try DeviceNames(parsing: nil) == [:])
+        #expect(throws: SyncError.self) { try DeviceNames(parsing: bytes.dropLast()) }
     }
 }
