@@ -74,14 +74,17 @@ struct ExportVerb {
     ) throws(CLIError) -> [StoredItem] {
         // The command treats all valets of one identifier as one.
         let queries =
-            isOne ? scope.chosenServices.map(\.query) : ItemClass.allCases.map { ItemQuery($0) }
-        var items: [StoredItem] = []
-        for query in queries {
-            let found = try logins.found(query.itemClass, query.attributes)
-            items += found.readable(noting: &damage).filter {
-                !isOne || $0.isSynchronizable == (query.synchronizable == .synchronizedOnly)
+            isOne
+            ? scope.chosenServices.map { service in
+                ItemQuery(
+                    .genericPassword, attributes: service.query.attributes,
+                    accessGroup: scope.requester.group,
+                    synchronizable: service.isSynchronizable ? .synchronizedOnly : .localOnly)
             }
-        }
+            : ItemClass.allCases.map {
+                ItemQuery($0, accessGroup: scope.requester.group, synchronizable: .any)
+            }
+        let items = try logins.found(queries).readable(noting: &damage)
         return items.filter { !ServiceName.isCanary($0.text(.account)) }
             .sorted { ($0.text(.account) ?? "") < ($1.text(.account) ?? "") }
     }

@@ -52,6 +52,11 @@ struct Logins {
             ItemQuery(itemClass, attributes: attributes, accessGroup: group, synchronizable: .any))
     }
 
+    /// What the queries find, all of one moment, without values.
+    func found(_ queries: [ItemQuery]) throws(CLIError) -> FoundItems<StoredItem> {
+        try call(session.find(queries).items)
+    }
+
     private func found(_ query: ItemQuery) throws(CLIError) -> FoundItems<StoredItem> {
         func result() throws(KeychainFailure) -> FoundItems<StoredItem> {
             do {

@@ -68,19 +68,51 @@ struct Clipboard {
         }
     }
 
-    /// What is on the clipboard, up to a little more than `limit` bytes; nil if it is empty or
-    /// holds more.
+    enum Contents {
+        case text(SecretValue)
+        /// Nothing, a longer text, or no text.
+        case other
+    }
+
+    /// What is on the clipboard.
     ///
-    /// - Throws: `timedOut` if its owner does not answer.
-    func contents(atMost limit: Int) throws(SystemError) -> SecretValue? {
+    /// - Parameter limit: How many bytes a text has at most.
+    /// - Throws: If nobody can tell: `timedOut` if its owner does not answer. To `xclip` and
+    ///   `wl-paste` an empty clipboard is also one that cannot be read.
+    func contents(atMost limit: Int) throws(SystemError) -> Contents {
+        let text: (program: Int, arguments: [String])
         switch kind {
-        case .wayland: try output(1, ["--no-newline"], atMost: limit)
-        case .xclip: try output(0, ["-selection", "clipboard", "-out"], atMost: limit)
-        case .xsel: try output(0, ["--clipboard", "--output"], atMost: limit)
-        case .terminal: nil
+        case .wayland: text = (1, ["--no-newline"])
+        case .xclip: text = (0, ["-selection", "clipboard", "-out"])
+        case .xsel: text = (0, ["--clipboard", "--output"])
+        case .terminal: return .other
+        }
+        do {
+            return try output(text.program, text.arguments, atMost: limit).map(Contents.text)
+                ?? .other
+        } catch {
+            // A picture is not read as text.
+            guard error.code != .timedOut, hasOtherKind else { throw error }
+            return .other
         }
     }
 
+    /// Whether there is something on the clipboard that is no text; false if nobody can tell.
+    private var hasOtherKind: Bool {
+        let list: SecretValue?
+        switch kind {
+        case .wayland: list = try? output(1, ["--list-types"], atMost: 64 << 10)
+        case .xclip:
+            let arguments = ["-selection", "clipboard", "-target", "TARGETS", "-out"]
+            list = try? output(0, arguments, atMost: 64 << 10)
+        case .xsel, .terminal: list = nil
+        }
+        let kinds = list?.publicText?.split(whereSeparator: \.isNewline) ?? []
+        let text: Set<Substring> = ["STRING", "UTF8_STRING", "TEXT", "COMPOUND_TEXT"]
+        return !kinds.isEmpty && !kinds.contains { $0.hasPrefix("text/") || text.contains($0) }
+    }
+
+    /// Empties the clipboard. Returns whether the program has succeeded.
     func clear() -> Bool {
         let nothing = SecretValue(SecretBytes(byteCount: 0))
         return switch kind {
@@ -109,21 +141,23 @@ struct Clipboard {
         return child.exitCode(before: deadline) == 0
     }
 
+    /// - Returns: nil for more than `limit` bytes.
+    /// - Throws: Also if the program fails.
     private func output(
         _ program: Int, _ arguments: [String], atMost limit: Int
     ) throws(SystemError) -> SecretValue? {
+        let operation = "read the clipboard"
         let deadline = Deadline(after: Self.patience)
-        guard
-            var child = try? ChildProcess(
-                path: paths[program], arguments: arguments, environment: Self.environment)
-        else { return nil }
+        var child = try ChildProcess(
+            path: paths[program], arguments: arguments, environment: Self.environment)
         child.write(all: Span(), before: deadline)
-        let output = try? SecretValue.read(from: child.output, atMost: limit, until: deadline)
+        let output = try SecretValue.read(from: child.output, atMost: limit, until: deadline)
+        guard output.byteCount <= limit else { return nil }
         let code = child.exitCode(before: deadline)
-        guard !deadline.hasPassed else {
-            throw SystemError(.timedOut, during: "read the clipboard")
+        guard code == 0 else {
+            throw SystemError(deadline.hasPassed ? .timedOut : .other, during: operation)
         }
-        return code == 0 ? output : nil
+        return output
     }
 }
 

@@ -19,49 +19,31 @@ struct CommandKeychain {
         try unlocking.run(request)
     }
 
-    /// The matching items, with all their attributes: for queries that match few. Finding none is
-    /// no error.
+    /// What each query finds, all of one moment, without values. Finding none is no error.
+    func find(_ queries: [ItemQuery]) throws(KeychainFailure) -> [FoundItems<StoredItem>] {
+        try attempt(session.find(queries)).each
+    }
+
+    /// The items that match one of the queries, with all their attributes: for queries that match
+    /// few. Finding none is no error.
     ///
     /// - Throws: `damaged` if a damaged item may match.
-    func items(_ query: ItemQuery) throws(KeychainFailure) -> [StoredItem] {
-        try found(query)?.items ?? []
-    }
-
-    /// Whether an item matches.
-    ///
-    /// - Throws: `damaged` if nothing but damaged items matches.
-    func contains(_ query: ItemQuery) throws(KeychainFailure) -> Bool {
-        try found(query)?.hasItem() ?? false
-    }
-
-    private func found(_ query: ItemQuery) throws(KeychainFailure) -> FoundItems<StoredItem>? {
-        do {
-            return try attempt(session.attributes(of: query))
-        } catch {
-            guard error.code == .itemNotFound else { throw error }
-            return nil
-        }
-    }
-
-    /// ``items(_:)`` of several queries.
     func items(_ queries: [ItemQuery]) throws(KeychainFailure) -> [StoredItem] {
-        var items: [StoredItem] = []
-        for query in queries { items += try self.items(query) }
-        return items
+        try attempt(session.find(queries)).items.items
     }
 
     /// Passes the items that match to `body`, without their values, until it returns false. Leaves
     /// out canaries, which are no secrets. Finding none is no error.
     ///
-    /// - Parameter query: nil for the items of every application.
+    /// - Parameter queries: nil for the items of every application.
     /// - Returns: Why the search has left items out; nil if it has not.
     func forEachItem(
-        _ query: ItemQuery?, _ body: (ListedItem) -> Bool
+        _ queries: [ItemQuery]?, _ body: (ListedItem) -> Bool
     ) throws(KeychainFailure) -> KeychainFailure? {
-        var walk = try attempt(walk(query))
+        var walk = try queries.map(session.walk) ?? session.store.walkEverything()
         var omission: KeychainFailure?
         while !walk.isAtEnd {
-            let found = try attempt(next(of: &walk, query)).readable(noting: &omission)
+            let found = try attempt(next(of: &walk, queries)).readable(noting: &omission)
             for item in found.map(ListedItem.init) where !item.isCanary {
                 guard body(item) else { return omission }
             }
@@ -69,16 +51,47 @@ struct CommandKeychain {
         return omission
     }
 
-    private func walk(_ query: ItemQuery?) throws(KeychainFailure) -> ItemWalk {
-        guard let query else { return try session.store.walkEverything() }
-        return try session.walk(query)
+    private func next(
+        of walk: inout ItemWalk, _ queries: [ItemQuery]?
+    ) throws(KeychainFailure) -> FoundItems<StoredItem> {
+        guard let queries else { return try session.store.next(of: &walk) }
+        return try session.next(of: &walk, queries)
+    }
+}
+
+/// Changing what was read before.
+extension CommandKeychain {
+    /// How often another program may be faster.
+    private static let tryCount = 5
+
+    /// Runs `body`, which reads items and then changes them, until no other program has changed
+    /// them in between.
+    ///
+    /// - Parameters:
+    ///   - what: What other programs change, in a message.
+    ///   - body: Returns nil, with nothing done, if another program was faster.
+    /// - Throws: ``ExitCode/locked`` if that happens each time.
+    func repeating<R>(
+        _ what: String, _ body: () throws(CLIError) -> R?
+    ) throws(CLIError) -> R {
+        for _ in 0..<Self.tryCount {
+            if let result = try body() { return result }
+        }
+        throw CLIError(
+            .locked, "other programs change \(what) all the time: nothing was done",
+            hint: "try again")
     }
 
-    private func next(
-        of walk: inout ItemWalk, _ query: ItemQuery?
-    ) throws(KeychainFailure) -> FoundItems<StoredItem> {
-        guard let query else { return try session.store.next(of: &walk) }
-        return try session.next(of: &walk, query)
+    /// Makes a request for items that were read before. Returns nil if they are not as they were.
+    func unlessChanged<R>(
+        _ request: @autoclosure () throws(KeychainFailure) -> R
+    ) throws(CLIError) -> R? {
+        do {
+            return try attempt(request())
+        } catch {
+            guard error.code == .itemNotFound else { throw CLIError(error) }
+            return nil
+        }
     }
 }
 

@@ -144,33 +144,37 @@ struct ItemTarget {
 
     /// Like ``details()``; nil if there is no such item.
     func detailsIfAny() throws(CLIError) -> StoredItem? {
-        guard case .password(let query) = form else {
-            guard let name = try located() else { return nil }
-            return try requesting(keychain.items(name.query)).first
+        try one(of: try requesting(keychain.find(queries)))
+    }
+
+    /// The searches for the item, whose results belong together: ``one(of:)``.
+    var queries: [ItemQuery] {
+        switch form {
+        case .secret: secretQueries
+        // If no password matches, those for the same server in its canonical form count.
+        case .password(let query): [query] + (query.canonical.map { [$0] } ?? [])
         }
-        let found = try matches(query)
-        guard found.count > 1 else { return found.first }
-        let shown = found.prefix(5).map { "\(quoted($0.name)) of \(quoted($0.owner.name))" }
-        let rest = found.count > 5 ? ", and \(found.count - 5) more" : ""
+    }
+
+    /// The item among what ``queries`` find; nil if there is none.
+    ///
+    /// - Throws: ``ExitCode/usage`` if there are several; ``ExitCode/damaged`` if a damaged one may
+    ///   match: it may be the wanted one.
+    func one(of each: [FoundItems<StoredItem>]) throws(CLIError) -> StoredItem? {
+        guard case .password = form else {
+            guard let found = try oneService(in: each)?.found else { return nil }
+            // Several groups may have it. The command line means that of the first one.
+            return try requesting(found.items).first
+        }
+        guard let found = each.first(where: { !$0.isEmpty }) else { return nil }
+        let items = try requesting(found.items)
+        guard items.count > 1 else { return items.first }
+        let shown = items.prefix(5).map { "\(quoted($0.name)) of \(quoted($0.owner.name))" }
+        let rest = items.count > 5 ? ", and \(items.count - 5) more" : ""
         throw .usage(
-            "\(found.count) passwords match: \(shown.joined(separator: ", "))\(rest)",
+            "\(items.count) passwords match: \(shown.joined(separator: ", "))\(rest)",
             hint: "name one with KEY, --service, --server, --port, --protocol, --label, --cloud, "
                 + "--local or --accessibility")
-    }
-
-    /// The passwords that match; if none does, those for the same server in its canonical form.
-    ///
-    /// - Throws: ``ExitCode/damaged`` if a damaged one may match: it may be the wanted one.
-    private func matches(_ query: ItemQuery) throws(CLIError) -> [StoredItem] {
-        let found = try requesting(keychain.items(query))
-        guard found.isEmpty, let other = query.canonical else { return found }
-        return try requesting(keychain.items(other))
-    }
-
-    private func contains(_ query: ItemQuery) throws(CLIError) -> Bool {
-        if try requesting(keychain.contains(query)) { return true }
-        guard let other = query.canonical else { return false }
-        return try requesting(keychain.contains(other))
     }
 
     /// Whether there is such an item, damaged or not. Never reads the value.
@@ -191,9 +195,12 @@ struct ItemTarget {
     func contains() throws(CLIError) -> Bool {
         switch form {
         case .secret:
-            guard let name = try located() else { return false }
-            return try requesting(keychain.attempt(session.contains(name)))
-        case .password(let query): return try contains(query)
+            let found = try requesting(keychain.attempt(session.contents(of: queries)))
+            guard let (_, items) = try oneService(in: found) else { return false }
+            return try requesting(items.hasItem())
+        case .password:
+            let found = try requesting(keychain.find(queries))
+            return try requesting(FoundItems(joining: found).hasItem())
         }
     }
 
@@ -218,19 +225,22 @@ struct ItemTarget {
             guard try !other.contains() else { throw alreadyThere }
             return try addPassword(value, query)
         }
-        guard let existing = try other.detailsIfAny() else {
-            do {
-                return try keychain.attempt(session.set(newPassword(query), value: value))
-            } catch {
-                throw unnamed(error)
-            }
-        }
         var changes = ItemChanges(
             protectionClass: scope.isAccessibilityChosen ? scope.accessibility : nil)
         changes.attributes[.label] = query.attributes[.label]
-        _ = try requesting(
-            keychain.attempt(
-                session.update(ItemQuery(existing.reference), changes, value: value)))
+        let update = changes
+        _ = try keychain.repeating(title) { () throws(CLIError) -> Int? in
+            guard let existing = try other.detailsIfAny() else {
+                do throws(KeychainFailure) {
+                    try keychain.attempt(session.set(newPassword(query), value: value))
+                    return 1
+                } catch {
+                    throw unnamed(error)
+                }
+            }
+            return try keychain.unlessChanged(
+                session.update(ItemQuery(existing.reference), update, value: value))
+        }
     }
 
     private func addPassword(_ value: SecretValue, _ query: ItemQuery) throws(CLIError) {
@@ -298,12 +308,13 @@ struct ItemTarget {
     /// A name here that looks like the key, for a person who has mistyped it.
     private var similarName: String? {
         guard case .secret = form, keychain.unlocking.console.isErrorTerminal else { return nil }
-        let names = scope.chosenServices.flatMap { service in
+        let queries = scope.chosenServices.map { service in
             var query = service.query
             query.limit = 1000
-            // An error, as for a locked class, counts as "none": nobody is asked for a hint.
-            return ((try? session.attributes(of: query).items) ?? []).map(\.name)
+            return query
         }
+        // An error, as for a locked class, counts as "none": nobody is asked for a hint.
+        let names = ((try? session.find(queries).items.items) ?? []).map(\.name)
         return Suggestion.nearest(to: name, among: names).map { "did you mean \(quoted($0))?" }
     }
 
@@ -324,12 +335,11 @@ struct ItemTarget {
     /// Where else the application has something of that name.
     private var otherPlace: String? {
         guard let key else { return nil }
-        let found = ItemClass.allCases.flatMap { itemClass in
-            let query = ItemQuery(
-                itemClass, attributes: [.account: .text(key)], synchronizable: .any)
-            // An error, as for a locked class, counts as "not found".
-            return (try? keychain.items(query)) ?? []
+        let queries = ItemClass.allCases.map { itemClass in
+            ItemQuery(itemClass, attributes: [.account: .text(key)], synchronizable: .any)
         }
+        // An error, as for a locked class, counts as "not found".
+        let found = (try? keychain.items(queries)) ?? []
         // An item whose owner has the chosen name is the likeliest.
         let near = found.filter { $0.owner.name == scope.identifier }
         return (near + found).lazy.compactMap { self.hint(to: $0) }.first

@@ -53,18 +53,23 @@ struct SecretMove {
     }
 
     func run(keepingSource keepsSource: Bool, to newKey: String?) throws(CLIError) -> ExitCode {
-        let keys = try keys()
-        guard newKey == nil || keys.count == 1 else {
-            throw .usage("one name cannot be that of \(keys.count) secrets")
+        let choice = try choice()
+        let (names, origins) = try source.repeating("what is moved") {
+            () throws(CLIError) -> (names: [String], origins: [PasswordName])? in
+            let moving = try moving(choice)
+            guard newKey == nil || moving.count == 1 else {
+                throw .usage("one name cannot be that of \(moving.count) secrets")
+            }
+            var (transfer, names) = (ItemTransfer(), [String]())
+            for secret in moving {
+                let name = newKey ?? secret.key
+                try add(secret, to: name, keepingSource: keepsSource, &transfer)
+                names.append(name)
+            }
+            let isDone = try perform(transfer, replacing: transfer.deletions.count)
+            let origins = moving.map { PasswordName($0.key, in: $0.service) }
+            return isDone ? (names, keepsSource ? [] : origins) : nil
         }
-        var (transfer, names, origins) = (ItemTransfer(), [String](), [PasswordName]())
-        for key in keys {
-            let name = newKey ?? key
-            let place = try add(key, to: name, keepingSource: keepsSource, &transfer)
-            if !keepsSource { origins.append(place) }
-            names.append(name)
-        }
-        try perform(transfer, replacing: transfer.deletions.count)
         let isDry = values.has(MoveOptions.dryRun)
         if !isDry { source.noteFormerValues(leftAt: origins) }
         try context.console.report(ofEffect: !isDry) { () throws(CLIError) in
@@ -75,80 +80,123 @@ struct SecretMove {
 
     /// Moves items, with the access groups of both places. Says so if replaced ones are not kept.
     /// Does nothing in a dry run.
-    func perform(_ transfer: ItemTransfer, replacing count: Int) throws(CLIError) {
-        guard !values.has(MoveOptions.dryRun) else { return }
+    ///
+    /// - Returns: false, with nothing moved, if another program has changed one of the items.
+    func perform(_ transfer: ItemTransfer, replacing count: Int) throws(CLIError) -> Bool {
+        guard !values.has(MoveOptions.dryRun) else { return true }
         var session = source.session
         session.caller = Caller(
             applicationIdentifier: session.caller.applicationIdentifier,
             accessGroups: session.caller.accessGroups + destination.session.caller.accessGroups)
         session.caller.keepsHistory = true
-        let keptCount = try requesting(source.attempt(session.perform(transfer)))
-        guard count > 0, keptCount < transfer.deletions.count else { return }
-        context.console.note(
-            "valet: what was replaced is gone: 'valet settings history' says how many former "
-                + "values are kept")
+        let moving = session
+        guard let keptCount = try source.unlessChanged(moving.perform(transfer)) else {
+            return false
+        }
+        if count > 0, keptCount < transfer.deletions.count {
+            context.console.note(
+                "valet: what was replaced is gone: 'valet settings history' says how many former "
+                    + "values are kept")
+        }
+        return true
     }
 
-    /// The names of the secrets to move.
-    private func keys() throws(CLIError) -> [String] {
+    /// What the command line chooses.
+    private enum Choice {
+        case key(String)
+        /// nil for everything.
+        case fitting(NamePattern?)
+    }
+
+    private func choice() throws(CLIError) -> Choice {
         let hasKey =
             values[ItemOptions.optionalKey] != nil || values.isGiven(ItemOptions.keyDescriptor)
         let pattern = values[MoveOptions.matching]
         guard [hasKey, pattern != nil, values.has(MoveOptions.every)].filter(\.self).count == 1
         else { throw .usage("expected KEY, '--matching PATTERN' or '--all'") }
-        if hasKey { return [try ItemOptions.key(values).text()] }
-        let fitting = pattern.map { NamePattern($0, isPart: false) }
-        var names: [String] = []
-        for service in from.chosenServices {
-            let omission = try requesting(
-                source.forEachItem(service.query) { item in
-                    if fitting?.matches(item.name) != false { names.append(item.name) }
-                    return true
-                })
-            if let omission { throw CLIError(omission) }
-        }
-        guard !names.isEmpty else {
-            throw CLIError(.notFound, "no secret in \(from.place(of: source)) is chosen")
-        }
-        return names.sorted()
+        if hasKey { return .key(try ItemOptions.key(values).text()) }
+        return .fitting(pattern.map { NamePattern($0, isPart: false) })
     }
 
-    /// - Returns: Where the secret is now.
-    private func add(
-        _ key: String, to name: String, keepingSource keepsSource: Bool,
-        _ transfer: inout ItemTransfer
-    ) throws(CLIError) -> PasswordName {
-        let old = ItemTarget(scope: from, key: key, form: .secret, keychain: source)
-        guard let place = try old.located() else {
-            throw old.error(KeychainFailure(.itemNotFound, during: "move an item"))
+    /// A secret to move, and where it is now.
+    private struct Moving {
+        let key: String
+        let service: PasswordService
+        let item: StoredItem
+    }
+
+    /// The secrets that are chosen now, by their names.
+    private func moving(_ choice: Choice) throws(CLIError) -> [Moving] {
+        switch choice {
+        case .key(let key):
+            let target = target(key)
+            let found = try requesting(source.find(target.queries))
+            guard let (service, _) = try target.oneService(in: found),
+                let item = try target.one(of: found)
+            else { throw target.error(KeychainFailure(.itemNotFound, during: "move an item")) }
+            return [Moving(key: key, service: service, item: item)]
+        case .fitting(let pattern):
+            let found = try requesting(source.find(from.chosenServices.map(\.query)))
+            var moving: [Moving] = []
+            for (service, items) in zip(from.chosenServices, found) {
+                moving += try requesting(items.items)
+                    .filter { item in
+                        !ListedItem(item).isCanary && pattern?.matches(item.name) != false
+                    }
+                    .map { Moving(key: $0.name, service: service, item: $0) }
+            }
+            guard !moving.isEmpty else {
+                throw CLIError(.notFound, "no secret in \(from.place(of: source)) is chosen")
+            }
+            moving.sort { $0.key < $1.key }
+            for (one, next) in zip(moving, moving.dropFirst()) where one.key == next.key {
+                // An error: two secrets would have one name.
+                _ = try target(one.key).details()
+            }
+            return moving
         }
-        let item = try old.details()
+    }
+
+    private func target(_ key: String) -> ItemTarget {
+        ItemTarget(scope: from, key: key, form: .secret, keychain: source)
+    }
+
+    private func add(
+        _ moving: Moving, to name: String, keepingSource keepsSource: Bool,
+        _ transfer: inout ItemTransfer
+    ) throws(CLIError) {
+        let (item, title) = (moving.item, quoted(moving.key))
         if let requirement = item.accessControl?.requirement {
             throw CLIError(
-                .denied, "reading \(old.title) requires \(requirement): nothing was moved",
+                .denied, "reading \(title) requires \(requirement): nothing was moved",
                 hint: "the program that stored it can move it")
         }
         let existing = try existing(name)
         if let existing, existing.reference != item.reference {
             try replace(name, existing, &transfer)
         }
-        let service = to.destination(from: place.service)
-        if existing?.reference == item.reference, service == place.service {
-            throw .usage("\(old.title) is there already", hint: "say where to move it: '--to-id'")
+        let service = to.destination(from: moving.service)
+        if existing?.reference == item.reference, service == moving.service {
+            throw .usage("\(title) is there already", hint: "say where to move it: '--to-id'")
         }
         var moved = service.item(name)
         moved.accessGroup = moved.accessGroup ?? destination.session.caller.accessGroups.first
-        guard keepsSource, existing?.reference != item.reference else {
-            transfer.changes.append(.init(item.version, to: moved, value: nil))
-            return place
+        guard keepsSource else {
+            return transfer.changes.append(.init(item.version, to: moved, value: nil))
+        }
+        guard existing?.reference != item.reference else {
+            throw .usage(
+                "\(title) cannot be in two places of one valet: one name is one secret",
+                hint: "'valet move' changes its accessibility, and whether devices share it")
         }
         // A copy also has the attributes that programs have added.
         let own = Set(item.itemClass.primaryKeyAttributes)
             .union([.creationDate, .modificationDate, .accessControl])
         moved.attributes = item.attributes.filter { !own.contains($0.key) }
             .overwritten(by: moved.attributes)
-        transfer.additions.append(Addition(moved, value: try old.value()))
-        return place
+        let value = try requesting(
+            source.attempt(source.session.value(of: ItemQuery(item.reference))))
+        transfer.additions.append(Addition(moved, value: value))
     }
 
     /// The secret at the destination that has this name already, whatever its accessibility.

@@ -19,27 +19,38 @@ struct StoredSecret {
 }
 
 extension ItemTarget {
-    /// How often another program may move a secret while a command looks for it.
-    private static let tryCount = 5
-
     // MARK: - Finding
+
+    /// The searches for the secret, one for each service that the command line allows.
+    var secretQueries: [ItemQuery] {
+        scope.chosenServices.map { PasswordName(name, in: $0).query }
+    }
+
+    /// The one service of those that the command line allows that has something in `each`, the
+    /// results of ``secretQueries``; nil if none has.
+    ///
+    /// - Throws: ``ExitCode/usage`` if there are several.
+    func oneService(
+        in each: [FoundItems<StoredItem>]
+    ) throws(CLIError) -> (service: PasswordService, found: FoundItems<StoredItem>)? {
+        let found = zip(scope.chosenServices, each).filter { !$0.1.isEmpty }
+        guard let first = found.first else { return nil }
+        guard found.count == 1 else { throw ambiguous(found.map(\.0)) }
+        return first
+    }
 
     /// The full name of the secret; nil if there is none.
     ///
     /// - Throws: ``ExitCode/usage`` if there are several, and the command line does not choose one.
-    func located() throws(CLIError) -> PasswordName? {
-        let found = try services()
-        let chosen = found.filter(scope.allows)
+    private func located() throws(CLIError) -> PasswordName? {
+        let chosen = try services().filter(scope.allows)
         if let service = chosen.first {
             guard chosen.count == 1 else { throw ambiguous(chosen) }
             return PasswordName(name, in: service)
         }
-        // `contains` takes longer, but finds and reports items that `services()` misses.
-        for service in scope.chosenServices {
-            let name = PasswordName(name, in: service)
-            if try requesting(keychain.attempt(session.contains(name))) { return name }
-        }
-        return nil
+        // This takes longer, but finds and reports items that `services()` misses.
+        let found = try requesting(keychain.attempt(session.contents(of: secretQueries)))
+        return try oneService(in: found).map { PasswordName(name, in: $0.service) }
     }
 
     /// The services of the scope that have an item of that name, readable or not.
@@ -62,18 +73,19 @@ extension ItemTarget {
     func onLocated<R>(
         _ body: (PasswordName) throws(KeychainFailure) -> R
     ) throws(CLIError) -> R {
-        for _ in 0..<Self.tryCount {
-            guard let name = try located() else { break }
-            do {
-                return try keychain.attempt(body(name))
-            } catch {
-                guard error.code == .itemNotFound else { throw CLIError(error) }
-            }
+        try keychain.repeating(title) { () throws(CLIError) in
+            guard let name = try located() else { try absent() }
+            if let result = try keychain.unlessChanged(body(name)) { return result }
+            // An item that is bound to other fingers has a place, and is absent nevertheless.
+            guard try contains() else { try absent() }
+            return nil
         }
+    }
+
+    /// Throws the best reason why there is no such secret.
+    private func absent() throws(CLIError) -> Never {
         do throws(KeychainFailure) {
-            // This call gives the best reason why there is none.
-            _ = try keychain.attempt(
-                session.value(of: PasswordName(name, in: scope.service)))
+            _ = try keychain.attempt(session.value(of: PasswordName(name, in: scope.service)))
             throw KeychainFailure(.itemNotFound, during: "find the item")
         } catch {
             throw self.error(error)

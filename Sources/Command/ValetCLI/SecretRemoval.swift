@@ -23,10 +23,18 @@ struct SecretRemoval {
     }
 
     func run(keys: [String]) throws(CLIError) {
-        var former: [FormerItem] = []
-        let items = try chosen(keys, &former)
+        let choice = try choice(keys)
         let isDry = values.has(RemoveCommand.dryRun)
-        if !isDry { try remove(items, former) }
+        var agreed: [String]?
+        let items = try keychain.repeating("these secrets") {
+            () throws(CLIError) -> [StoredItem]? in
+            let (items, former) = try chosen(choice)
+            guard !isDry, !items.isEmpty || !former.isEmpty else { return items }
+            let names = items.map(\.name)
+            if agreed != names { try ask(items, former) }
+            agreed = names
+            return try remove(items, former) ? items : nil
+        }
         try context.console.report(ofEffect: !isDry) { () throws(CLIError) in
             try report(items, isDry: isDry)
         }
@@ -49,12 +57,14 @@ struct SecretRemoval {
         }
     }
 
-    /// The items that the names, or the pattern, choose.
-    ///
-    /// - Parameter former: Receives the former values of names without an item, for a purge.
-    private func chosen(
-        _ keys: [String], _ former: inout [FormerItem]
-    ) throws(CLIError) -> [StoredItem] {
+    /// What the command line chooses.
+    private enum Choice {
+        case named([ItemTarget])
+        /// nil for everything.
+        case fitting(NamePattern?)
+    }
+
+    private func choice(_ keys: [String]) throws(CLIError) -> Choice {
         let pattern = values[MoveOptions.matching]
         let isAll = values.has(RemoveCommand.all)
         let hasKey =
@@ -63,30 +73,52 @@ struct SecretRemoval {
         guard [hasKey, pattern != nil, isAll].filter(\.self).count == 1 else {
             throw .usage("expected KEY, '--matching PATTERN' or '--all'")
         }
-        guard hasKey else { return try fitting(pattern.map { NamePattern($0, isPart: false) }) }
+        guard hasKey else { return .fitting(pattern.map { NamePattern($0, isPart: false) }) }
         guard keys.count > 1 else {
-            return try item(try ItemOptions.selection(values).target(in: keychain), &former)
+            return .named([try ItemOptions.selection(values).target(in: keychain)])
         }
         guard !values.isGiven(ItemOptions.keyDescriptor), !values.isGiven(PasswordOptions.account)
         else { throw .usage("several KEYs exclude '--key-fd' and '--account'") }
         // By their bytes: two names that look alike are two secrets.
         var known: Set<[UInt8]> = []
-        var items: [StoredItem] = []
+        var targets: [ItemTarget] = []
         for key in keys where known.insert(Array(key.utf8)).inserted {
             guard !key.isEmpty else { throw .usage("a key is empty") }
             let selection = ItemSelection(scope: scope, key: .argument(key), password: password)
-            items += try item(try selection.target(in: keychain), &former)
+            targets.append(try selection.target(in: keychain))
         }
-        return items
+        return .named(targets)
     }
 
-    private func item(
-        _ target: ItemTarget, _ former: inout [FormerItem]
-    ) throws(CLIError) -> [StoredItem] {
-        if let item = try target.detailsIfAny() { return [item] }
-        let removed = values.has(RemoveCommand.purge) ? try target.formerItems() : []
-        former += removed
-        guard removed.isEmpty else { return [] }
+    /// The items that are chosen now, and for a purge the former values of names without one.
+    private func chosen(
+        _ choice: Choice
+    ) throws(CLIError) -> (items: [StoredItem], former: [FormerItem]) {
+        switch choice {
+        case .fitting(let pattern): return (try fitting(pattern), [])
+        case .named(let targets):
+            var (items, former) = ([StoredItem](), [FormerItem]())
+            for target in targets {
+                let found = try chosen(target)
+                items += found.items
+                former += found.former
+            }
+            return (items, former)
+        }
+    }
+
+    private func chosen(
+        _ target: ItemTarget
+    ) throws(CLIError) -> (items: [StoredItem], former: [FormerItem]) {
+        if values.has(RemoveCommand.purge) {
+            let found = try target.purged(
+                requesting(
+                    keychain.attempt(
+                        keychain.session.find(target.queries, former: target.formerQueries))))
+            if !found.items.isEmpty || !found.former.isEmpty { return found }
+        } else if let item = try target.detailsIfAny() {
+            return ([item], [])
+        }
         guard values.has(RemoveCommand.ifExists) else {
             let error = target.error(
                 KeychainFailure(.itemNotFound, during: "remove items"))
@@ -95,7 +127,7 @@ struct SecretRemoval {
                 hint: target.name.contains("*")
                     ? "'--matching' removes what fits a pattern" : error.hint)
         }
-        return []
+        return ([], [])
     }
 
     private func fitting(_ pattern: NamePattern?) throws(CLIError) -> [StoredItem] {
@@ -110,25 +142,28 @@ struct SecretRemoval {
         return items
     }
 
-    private func remove(_ items: [StoredItem], _ former: [FormerItem]) throws(CLIError) {
-        guard !items.isEmpty || !former.isEmpty else { return }
+    private func ask(_ items: [StoredItem], _ former: [FormerItem]) throws(CLIError) {
+        guard !values.has(KeyOptions.yes) else { return }
         let shared = items.count(where: \.isSynchronizable)
-        if !values.has(KeyOptions.yes) {
-            let names = items.prefix(Self.shownCount).map { quoted($0.name) }
-                .joined(separator: ", ")
-            let rest = items.count > Self.shownCount ? " …" : ""
-            let title =
-                items.isEmpty
-                ? FormerValue.counted(former.count)
-                : "\(RemoveCommand.counted(items.count, shared: shared)): \(names)\(rest)"
-            try context.console.requireConsent(
-                to: "Remove \(title)?",
-                isGiven: false, because: RemoveCommand.reason(values))
-        }
+        let names = items.prefix(Self.shownCount).map { quoted($0.name) }
+            .joined(separator: ", ")
+        let rest = items.count > Self.shownCount ? " …" : ""
+        let title =
+            items.isEmpty
+            ? FormerValue.counted(former.count)
+            : "\(RemoveCommand.counted(items.count, shared: shared)): \(names)\(rest)"
+        try context.console.requireConsent(
+            to: "Remove \(title)?", isGiven: false, because: RemoveCommand.reason(values))
+    }
+
+    /// - Returns: Whether it was done: nothing is, if another program has changed one of the items.
+    private func remove(
+        _ items: [StoredItem], _ former: [FormerItem]
+    ) throws(CLIError) -> Bool {
         guard values.has(RemoveCommand.purge) else {
-            return try requesting(keychain.attempt(keychain.session.delete(items)))
+            return try keychain.unlessChanged(keychain.session.delete(items)) != nil
         }
-        try requesting(keychain.attempt(keychain.session.purge(items, former)))
+        return try keychain.unlessChanged(keychain.session.purge(items, former)) != nil
     }
 }
 

@@ -1,15 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetKeychainDatabase
 package import ValetKeychainModel
 package import ValetKeychainStore
 package import ValetSealing
 
 /// The former values of a person's secrets, which the `valet` command keeps. No library sees them.
 extension KeychainSession {
-    /// The former values of the items that `query` describes, the last one first.
-    package func formerItems(_ query: ItemQuery) throws(KeychainFailure) -> [FormerItem] {
-        try asking(.copy(query, readsValues: false)) { () throws(KeychainFailure) in
-            try store.formerItems(query, for: caller)
+    /// The former values of the items that `queries` describe, the last one first.
+    package func formerItems(_ queries: [ItemQuery]) throws(KeychainFailure) -> [FormerItem] {
+        guard let first = queries.first else { return [] }
+        return try asking(.copy(first, readsValues: false)) { () throws(KeychainFailure) in
+            try store.formerItems(queries, for: caller)
+        }
+    }
+
+    /// What `queries` find, without values, and the former values of the items that `described`
+    /// describes: all of one moment. Finding none is no error. Does not ask the user.
+    package func find(
+        _ queries: [ItemQuery], former described: [ItemQuery] = []
+    ) throws(KeychainFailure) -> Findings {
+        guard let first = queries.first else { return Findings() }
+        return try asking(.copy(first, readsValues: false)) { () throws(KeychainFailure) in
+            // A list shows items whether or not their fingers are still enrolled.
+            switch try store.find(queries, former: described, for: caller, enrolment: .known([])) {
+            case .found(let found): return found
+            case .absent, .needsPerson: throw KeychainFailure(.internalFault, during: "list items")
+            }
         }
     }
 
@@ -36,7 +53,21 @@ extension KeychainSession {
         }
     }
 
+    /// Searches, and deletes what `choose` chooses of it for good, all in one step: items with
+    /// their former values, and other former values. Returns what was found.
+    package func purge(
+        _ queries: [ItemQuery], former described: [ItemQuery],
+        choosing choose: (Findings) -> (items: [StoredItem], former: [FormerItem])
+    ) throws(KeychainFailure) -> Findings {
+        try asking(.transfer([])) { () throws(KeychainFailure) in
+            try store.purge(queries, former: described, for: caller, choosing: choose)
+        }
+    }
+
     /// Deletes items and former values for good: all or none.
+    ///
+    /// - Throws: `itemNotFound` if an item is gone or has changed; `duplicateItem` if one that is
+    ///   not among them has one of these former values.
     package func purge(
         _ items: [StoredItem], _ former: [FormerItem]
     ) throws(KeychainFailure) {

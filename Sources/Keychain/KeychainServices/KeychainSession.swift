@@ -344,19 +344,19 @@ extension KeychainSession {
         }
     }
 
-    /// Starts a walk over what ``attributes(of:)`` returns, for queries that match many items.
-    package func walk(_ query: ItemQuery) throws(KeychainFailure) -> ItemWalk {
-        try asking(.copy(query, readsValues: false)) { () throws(KeychainFailure) in
-            try store.walk(query, for: caller)
-        }
+    /// A walk over what `queries` find, without values, for queries that match many items. Does not
+    /// ask the user.
+    package func walk(_ queries: [ItemQuery]) throws(KeychainFailure) -> ItemWalk {
+        try remembering { () throws(KeychainFailure) in try store.walk(queries, for: caller) }
     }
 
-    /// The next items of a walk over what `query` matches: ``KeychainStore/ItemStore/next(of:)``.
+    /// The next items of a walk over what `queries` find: ``KeychainStore/ItemStore/next(of:)``.
     package func next(
-        of walk: inout ItemWalk, _ query: ItemQuery
+        of walk: inout ItemWalk, _ queries: [ItemQuery]
     ) throws(KeychainFailure) -> FoundItems<StoredItem> {
+        guard let first = queries.first else { return FoundItems() }
         var next = walk
-        let found = try asking(.copy(query, readsValues: false)) { () throws(KeychainFailure) in
+        let found = try asking(.copy(first, readsValues: false)) { () throws(KeychainFailure) in
             try store.next(of: &next)
         }
         walk = next
@@ -406,6 +406,20 @@ extension KeychainSession {
                 (access) throws(KeychainFailure) in
                 try store.value(of: query, for: caller, access)
             }
+        }
+    }
+
+    /// What each of the queries finds, all of one moment. Opens no value, and does not ask the
+    /// user. An item that is bound to fingers counts as long as these fingers are enrolled.
+    package func contents(
+        of queries: [ItemQuery], _ policy: AuthenticationPolicy = AuthenticationPolicy()
+    ) throws(KeychainFailure) -> [FoundItems<StoredItem>] {
+        guard let first = queries.first else { return [] }
+        return try asking(.contains(first)) { () throws(KeychainFailure) in
+            try authenticating(policy, .naming, "look for an item") {
+                (access) throws(KeychainFailure) in
+                try store.find(queries, for: caller, enrolment: access.enrolment)
+            }.each
         }
     }
 

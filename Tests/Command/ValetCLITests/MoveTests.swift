@@ -59,6 +59,16 @@ import ValetKeychainStore
         #expect(value("a") == "one" && value("a", "--app", "other") == "one")
     }
 
+    @Test(arguments: [
+        ["a", "--to-cloud"], ["a", "--to-accessibility", "after-first-unlock"],
+        ["--all", "--to-cloud"], ["a", "--to-cloud", "--dry-run"], ["a", "--to-id", "default"],
+    ])
+    func `copy-to refuses a second place in the same valet`(_ words: [String]) {
+        #expect(bench.run(["copy-to"] + words) == .usage)
+        #expect(value("a", "--local", "--accessibility", "when-unlocked") == "one")
+        #expect(bench.items.count == 2)
+    }
+
     @Test func `--all and --matching move several secrets in one step`() {
         #expect(bench.run("move", "--matching", "a*", "--to-id", "new", "--dry-run") == .success)
         #expect(value("a") == "one")

@@ -171,6 +171,80 @@ def ignore(number):
     signal.signal(number, signal.SIG_IGN)
 
 
+def clipboard_of_files(world):
+    """Makes an xclip whose clipboard is a file, and which does what other files say. Returns the
+    path of that file and the environment."""
+    folder, path = only(world, "sh", "sleep", "mv"), f"{world.folder}/clipboard"
+    with open(f"{folder}/xclip", "w", encoding="utf-8") as file:
+        file.write(f"""#!/bin/sh
+            case "$*" in
+                *TARGETS*) : >{path}.asked; test -e {path}.targets || exit 1; cat {path}.targets;;
+                *-out) test -e {path}.unreadable && exit 1; cat {path};;
+                *) test -e {path}.stuck && exit 1
+                   cat >{path}.new; test -s {path}.new && given=1; mv {path}.new {path}
+                   test "$given" || exit 0
+                   test -e {path}.closing && : >{path}.stuck
+                   test -e {path}.slow && sleep 30
+                   test -e {path}.failing && exit 1;;
+            esac
+            exit 0""")
+    os.chmod(f"{folder}/xclip", 0o755)
+    return path, NOTHING | {"DISPLAY": ":987", "PATH": folder}
+
+
+def touch(path, text=""):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+# Promise: 4.11
+@scenario(users=EVERY_USER)
+def by_a_program_that_fails(world):
+    """A program that takes the secret and then fails leaves nothing on the clipboard."""
+    world.set("k", SECRET)
+    path, env = clipboard_of_files(world)
+    for fault in ("failing", "slow"):
+        touch(f"{path}.{fault}")
+        outcome = world.run("copy", "k", env=env)
+        os.remove(f"{path}.{fault}")
+        expect(outcome.code == 1 and "there is no clipboard" in outcome.err, outcome)
+        expect(os.path.getsize(path) == 0 and not clearing(world), fault)
+    # If it cannot be emptied, the command says so.
+    touch(f"{path}.failing")
+    touch(f"{path}.closing")
+    outcome = world.run("copy", "k", env=env)
+    expect(outcome.code == 1 and "the secret may be on the clipboard" in outcome.err, outcome)
+    # One that cannot be emptied in the first place gets no secret.
+    touch(path, "mine")
+    outcome = world.run("copy", "k", env=env)
+    expect(outcome.code == 1 and "there is no clipboard" in outcome.err, outcome)
+    with open(path, encoding="utf-8") as file:
+        expect(file.read() == "mine", "it was given the secret")
+
+
+# Promise: 4.11
+@scenario(users=EVERY_USER)
+def that_nobody_can_read(world):
+    """A clipboard that cannot be read is emptied, unless what is on it is no text."""
+    world.set("k", SECRET)
+    path, env = clipboard_of_files(world)
+    for targets, stays in ((None, False), ("TARGETS\nUTF8_STRING\n", False),
+                           ("TARGETS\nimage/png\n", True)):
+        outcome = world.run("copy", "k", "--clear-after", "1s", env=env)
+        expect(outcome.code == 0 and os.path.getsize(path) > 0, outcome)
+        touch(f"{path}.unreadable")
+        if targets:
+            touch(f"{path}.targets", targets)
+        wait_until(lambda: os.path.exists(f"{path}.asked"), "nobody looks")
+        if stays:
+            time.sleep(1)
+            expect(os.path.getsize(path) > 0, "a picture was removed")
+        else:
+            wait_until(lambda: os.path.getsize(path) == 0, "the clipboard was not emptied")
+        os.remove(f"{path}.asked")
+        os.remove(f"{path}.unreadable")
+
+
 # Promise: 4.11
 @scenario(script=LEAK_TEST)
 def the_process_that_clears(world):
@@ -273,7 +347,7 @@ def by_wayland(world):
     env["PATH"] = f"{runtime}/newer:{env['PATH']}"
     outcome = world.run("copy", "k", "--clear-after", "never", env=env)
     with open(f"{runtime}/words", encoding="utf-8") as file:
-        expect(file.read() == "--help\n--sensitive --type text/plain\n", outcome)
+        expect(file.read() == "--clear\n--help\n--sensitive --type text/plain\n", outcome)
 
 
 # Promise: 4.11

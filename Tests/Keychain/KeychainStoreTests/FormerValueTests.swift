@@ -39,7 +39,7 @@ struct History {
     }
 
     func former(_ name: String = "a") throws -> [FormerItem] {
-        try store.formerItems(.exact(name), for: program)
+        try store.formerItems([.exact(name)], for: program)
     }
 
     /// The former values, the last one first; "damaged" for a damaged one.
@@ -338,15 +338,46 @@ struct History {
         #expect(try history.store.keychain.status().itemCount == 0)
     }
 
+    // Promise: 16.2
+    @Test func `A purge of former values alone refuses those of an item`() throws {
+        try history.set("1", "2")
+        let former = try history.former()
+        let failure = #expect(throws: KeychainFailure.self) {
+            try history.store.purge([], former, for: history.person)
+        }
+        #expect(failure?.code == .duplicateItem)
+        #expect(try history.values() == ["1"])
+        let item = try #require(try history.item())
+        try history.store.purge([item.version], former, for: history.person)
+        #expect(try history.column("SELECT count(*) FROM former") == 0)
+    }
+
+    // Promise: 16.2
+    @Test func `A purge that searches deletes what is chosen, in the same transaction`() throws {
+        try history.set("1", "2")
+        let queries = [ItemQuery.exact("a")]
+        let found = try history.store.purge(queries, former: queries, for: history.person) { _ in
+            ([], [])
+        }
+        #expect(try found.items.items.count == 1)
+        #expect(found.former.count == 1)
+        #expect(try history.values() == ["1"])
+        _ = try history.store.purge(queries, former: queries, for: history.person) { found in
+            ((try? found.items.items) ?? [], found.former)
+        }
+        #expect(try history.item() == nil)
+        #expect(try history.column("SELECT count(*) FROM former") == 0)
+    }
+
     @Test func `Former values of a program's move go to the other group`() throws {
         try history.set("1", "2")
         _ = try history.store.update(
             .exact("a"), ItemChanges(accessGroup: "two"), value: nil,
             for: Caller(applicationIdentifier: "app", accessGroups: ["one", "two"]))
         let one = Caller(applicationIdentifier: "app", accessGroups: ["one"])
-        #expect(try history.store.formerItems(.exact("a"), for: one).isEmpty)
+        #expect(try history.store.formerItems([.exact("a")], for: one).isEmpty)
         let other = Caller(applicationIdentifier: "app", accessGroups: ["two"])
-        #expect(try history.store.formerItems(.exact("a"), for: other).count == 1)
+        #expect(try history.store.formerItems([.exact("a")], for: other).count == 1)
     }
 
     // Promise: 16.4

@@ -170,7 +170,7 @@ import ValetTestSupport
     let keychain = TestKeychain()
 
     private func all(_ query: ItemQuery) throws -> [StoredItem] {
-        var walk = try keychain.store.walk(query, for: keychain.caller)
+        var walk = try keychain.store.walk([query], for: keychain.caller)
         var items: [StoredItem] = []
         while !walk.isAtEnd { items += try keychain.store.next(of: &walk).items }
         return items
@@ -200,10 +200,29 @@ import ValetTestSupport
         #expect(items.allSatisfy { $0.value == nil })
     }
 
+    @Test(arguments: [10, 2500])
+    func `A walk over two queries sees an item once that moves from one to the other`(
+        _ count: Int
+    ) throws {
+        try fill(count)
+        let queries = ["one", "two"].map { ItemQuery(.genericPassword, accessGroup: $0) }
+        var walk = try keychain.store.walk(queries, for: keychain.caller)
+        var seen = try keychain.store.next(of: &walk).items
+        #expect(walk.isAtEnd == (count == 10))
+        // One that was seen, and one that was not.
+        for name in ["a0", "a\(count - 1)"] {
+            let other: AccessGroup = name == "a0" ? "two" : "one"
+            _ = try keychain.store.update(
+                .exact(name), ItemChanges(accessGroup: other), value: nil, for: keychain.caller)
+        }
+        while !walk.isAtEnd { seen += try keychain.store.next(of: &walk).items }
+        #expect(seen.count == count && Set(seen.map(\.reference)).count == count)
+    }
+
     // Promise: 17.2
     @Test func `A walk over many items holds no transaction between two steps`() throws {
         try fill(2500)
-        var walk = try keychain.store.walk(.generic(), for: keychain.caller)
+        var walk = try keychain.store.walk([.generic()], for: keychain.caller)
         _ = try keychain.store.next(of: &walk)
         #expect(!walk.isAtEnd)
         let isEmptied = try keychain.tamper { connection in
@@ -216,7 +235,7 @@ import ValetTestSupport
 
     @Test func `A walk over many items continues after items that were deleted`() throws {
         try fill(2500)
-        var walk = try keychain.store.walk(.generic(), for: keychain.caller)
+        var walk = try keychain.store.walk([.generic()], for: keychain.caller)
         let first = try keychain.store.next(of: &walk).items
         try keychain.delete(.generic([.label: .text("l1")]))
         var others: [StoredItem] = []
@@ -229,7 +248,7 @@ import ValetTestSupport
         try fill(1500)
         let item = try #require(try keychain.item(.exact("a7")))
         try keychain.tamper("UPDATE item SET protection = 99 WHERE number = ?1", item.parameter)
-        var walk = try keychain.store.walk(.generic(), for: keychain.caller)
+        var walk = try keychain.store.walk([.generic()], for: keychain.caller)
         var count = 0
         var damage: KeychainFailure?
         while !walk.isAtEnd {

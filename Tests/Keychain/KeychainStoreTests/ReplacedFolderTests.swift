@@ -60,7 +60,7 @@ import ValetTestSupport
             Addition(.generic("a\($0)", service: "many"), value: .text("x"))
         }
         try store.set(additions, for: caller)
-        var walk = try store.walk(.generic(), for: caller)
+        var walk = try store.walk([.generic()], for: caller)
         _ = try store.next(of: &walk)
         try rename("home", "gone")
         if hasSuccessor { try rename("other", "home") }

@@ -190,7 +190,7 @@ import ValetSync
         try there.set("a", "two")
         try exchange()
         try here.change("a", ItemChanges(protectionClass: .whenUnlocked))
-        let former = try here.store.formerItems(TestDevice.query("a"), for: TestDevice.caller)
+        let former = try here.store.formerItems([TestDevice.query("a")], for: TestDevice.caller)
         #expect(former.compactMap(\.item?.protectionClass) == [.whenUnlocked])
     }
 

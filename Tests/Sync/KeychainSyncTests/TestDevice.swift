@@ -285,7 +285,7 @@ final class TestDevice {
     var replaced: [String] {
         get throws {
             let query = ItemQuery(.genericPassword, attributes: [:], synchronizable: .any)
-            return try store.formerItems(query, for: Self.caller)
+            return try store.formerItems([query], for: Self.caller)
                 .filter { $0.reason == .replaced }.map { try store.formerValue($0)?.text ?? "" }
         }
     }
@@ -293,7 +293,7 @@ final class TestDevice {
     /// Puts the last former value back, as `valet undo` does.
     func undo(_ account: String) throws {
         let query = Self.query(account)
-        let former = try #require(try store.formerItems(query, for: Self.caller).first)
+        let former = try #require(try store.formerItems([query], for: Self.caller).first)
         let found = try store.copy(
             query, .attributes, for: Self.caller, PresenceAccess(.demanding))
         guard case .found(let items) = found else { return }

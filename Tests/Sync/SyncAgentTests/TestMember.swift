@@ -175,7 +175,7 @@ final class TestMember {
             return value
         }
         let query = ItemQuery(.genericPassword, attributes: [:], synchronizable: .any)
-        for former in try keychain.formerItems(query, for: caller)
+        for former in try keychain.formerItems([query], for: caller)
         where former.reason == .replaced {
             values.append(try keychain.formerValue(former))
         }

@@ -169,13 +169,11 @@ struct NameSearch {
         var omission: KeychainFailure?
         let selection = ItemSelection(
             scope: scope, key: nil, password: try PasswordOptions(values))
-        for query in selection.queries {
-            var walk = try requesting(session.walk(query))
-            while !walk.isAtEnd, names.count < Self.maximumCount {
-                let found = try requesting(session.next(of: &walk, query))
-                    .readable(noting: &omission)
-                names += found.map(ListedItem.init).filter { !$0.isCanary }.map(\.name)
-            }
+        var walk = try requesting(session.walk(selection.queries))
+        while !walk.isAtEnd, names.count < Self.maximumCount {
+            let found = try requesting(session.next(of: &walk, selection.queries))
+                .readable(noting: &omission)
+            names += found.map(ListedItem.init).filter { !$0.isCanary }.map(\.name)
         }
         // A command line cannot have the others.
         self.names = names.filter {

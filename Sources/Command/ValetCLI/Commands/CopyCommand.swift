@@ -18,8 +18,9 @@ enum CopyCommand {
         discussion: [
             "Uses the first that works: wl-copy in a Wayland session, xclip or xsel in an X11 "
                 + "session, else the terminal by its escape sequence OSC 52, which also works over "
-                + "ssh. The programs get the secret through a pipe. wl-copy is left out where /tmp "
-                + "is on a disk, because it keeps a file there.",
+                + "ssh. The programs get the secret through a pipe, and none that cannot empty the "
+                + "clipboard gets it. wl-copy is left out where /tmp is on a disk, because it "
+                + "keeps a file there.",
             "After the time of --clear-after the clipboard is emptied if the secret is still on "
                 + "it, or if nobody can tell. A process in the background does that: it has a "
                 + "keyed hash of the secret, and neither the secret nor a terminal nor the "
@@ -110,32 +111,47 @@ enum CopyCommand {
     }
 
     /// Copies, and starts the process that clears: a signal comes before both or after both.
+    ///
+    /// - Returns: false if the program does not reach a clipboard, or has failed. Then the
+    ///   clipboard is empty.
+    /// - Throws: Also if the secret may be left on the clipboard.
     private static func copy(
         _ value: SecretValue, to clipboard: Clipboard, clearingAfter time: Duration?
     ) throws(CLIError) -> Bool {
-        do throws(SystemError) {
-            let relay = try SignalRelay(SignalRelay.ending, until: Deadline(after: .seconds(5)))
-            let isCopied = clipboard.copy(value)
-            if isCopied, let time {
-                do throws(SystemError) {
-                    try ClipboardClearing.start(CopiedValue(value), clipboard.kind, after: time)
-                } catch {
-                    _ = clipboard.clear()
-                    throw error
-                }
-            }
-            SignalRelay.pass(relay.end())
-            return isCopied
+        // A clipboard that cannot be emptied gets no secret.
+        guard clipboard.clear() else { return false }
+        let relay: SignalRelay
+        do {
+            relay = try SignalRelay(SignalRelay.ending, until: Deadline(after: .seconds(5)))
         } catch {
             throw CLIError(error)
         }
+        let isCopied = clipboard.copy(value)
+        var failure: CLIError?
+        if isCopied, let time {
+            do {
+                try ClipboardClearing.start(CopiedValue(value), clipboard.kind, after: time)
+            } catch {
+                failure = CLIError(error)
+            }
+        }
+        // A program that failed may have taken the secret before.
+        if !isCopied || failure != nil, !clipboard.clear() {
+            failure = CLIError(
+                .failure,
+                "the secret may be on the clipboard: \(clipboard.kind.rawValue) cannot empty it",
+                hint: "copy something else to replace it")
+        }
+        SignalRelay.pass(relay.end())
+        if let failure { throw failure }
+        return isCopied
     }
 
     private static func copyByTerminal(
         _ value: SecretValue, mustClear: Bool, _ console: any Console
     ) throws(CLIError) {
         let hasTerminal = Clipboard.hasTerminal(console)
-        let failure = "no program of a graphical session has taken the secret"
+        let failure = "no program of a graphical session works"
         guard !mustClear else {
             throw CLIError(
                 .failure, "there is no clipboard that can be cleared: \(failure)",
@@ -208,10 +224,10 @@ enum ClipboardClearing {
         BootClock.sleep(for: time)
         do {
             let found = try clipboard.contents(atMost: CopyCommand.maximumByteCount)
-            guard let found, value.isEqual(to: found) else { return .success }
+            guard case .text(let text) = found, value.isEqual(to: text) else { return .success }
         } catch {
-            // A clipboard owner that does not answer may still hold the secret. Clearing replaces
-            // that owner.
+            // What cannot be read may be the secret, as of a clipboard owner that does not answer.
+            // Clearing replaces that owner.
         }
         return clipboard.clear() ? .success : .failure
     }

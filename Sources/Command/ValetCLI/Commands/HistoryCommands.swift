@@ -59,7 +59,7 @@ enum HistoryCommand {
             return .success
         }
         let target = try ItemOptions.selection(values).target(context)
-        let found = try target.formerItems()
+        let found = try target.history().former
         if found.isEmpty, try !target.exists() {
             throw target.error(KeychainFailure(.itemNotFound, during: "list former values"))
         }
@@ -150,10 +150,7 @@ enum UndoCommand {
             return .success
         }
         let target = try ItemOptions.selection(values).target(context)
-        let former = try target.formerItem(FormerValue.number(values) ?? 1)
-        let present = try target.present(for: former)
-        try requesting(
-            target.keychain.attempt(target.session.restore(former, over: present?.version)))
+        let former = try target.bringBack(FormerValue.number(values) ?? 1)
         if values.has(ItemOptions.json) {
             context.console.afterEffect { () throws(CLIError) in
                 try context.console.write(
@@ -204,7 +201,7 @@ private struct RemovedSecrets {
 
     init(_ values: ParsedValues, _ context: Context) throws(CLIError) {
         let scope = try ItemOptions.scope(values)
-        queries = try ListCommand.queries(values, scope).compactMap(\.self)
+        queries = try ListCommand.queries(values, scope) ?? []
         keychain = try context.keychain(for: scope.requester)
     }
 
@@ -220,14 +217,12 @@ private struct RemovedSecrets {
     ///
     /// - Throws: Also if a present item is damaged: it may have one of the names.
     func found() throws(CLIError) -> (items: [FormerItem], damage: CLIError?) {
-        var known = Set(try requesting(keychain.items(queries)).map { SecretPlace($0) })
-        var found: [FormerItem] = []
-        for query in queries {
-            found += try requesting(keychain.attempt(keychain.session.formerItems(query)))
-        }
+        let found = try requesting(
+            keychain.attempt(keychain.session.find(queries, former: queries)))
+        var known = Set(try requesting(found.items.items).map { SecretPlace($0) })
         var (items, damagedCount) = ([FormerItem](), 0)
         var names: Set<FormerName> = []
-        for former in found.inOrder {
+        for former in found.former {
             if let name = former.name, !names.insert(name).inserted { continue }
             guard let item = former.item else {
                 damagedCount += former.hasItem ? 0 : 1
@@ -273,36 +268,31 @@ enum FormerValue {
 }
 
 extension ItemTarget {
-    /// The former values, the last one first.
+    /// The searches for what the former values belong to.
+    var formerQueries: [ItemQuery] {
+        switch form {
+        case .secret: secretQueries
+        case .password(let query): [query]
+        }
+    }
+
+    /// What ``queries`` find, and the former values, all of one moment.
     ///
     /// - Throws: ``ExitCode/usage`` if they are of several passwords.
-    func formerItems() throws(CLIError) -> [FormerItem] {
-        let queries =
-            switch form {
-            case .secret: scope.chosenServices.map { PasswordName(name, in: $0).query }
-            case .password(let query): [query]
-            }
-        var found: [FormerItem] = []
-        for query in queries {
-            found += try requesting(keychain.attempt(session.formerItems(query)))
-        }
+    func history() throws(CLIError) -> Findings {
+        let found = try requesting(
+            keychain.attempt(session.find(queries, former: formerQueries)))
         try checkThatOneMatches(found)
-        return found.inOrder
+        return found
     }
 
     /// Refuses former values of several passwords, and those of one password beside another one.
-    private func checkThatOneMatches(_ found: [FormerItem]) throws(CLIError) {
-        guard case .password(let query) = form, !found.isEmpty else { return }
-        let present: [StoredItem]
-        do {
-            present = try keychain.items(query)
-        } catch {
-            // A damaged item does not hide its former values. Whether others match is unknown.
-            guard error.code == .damaged else { throw CLIError(error) }
-            present = []
-        }
-        let places = Set((found.compactMap(\.item) + present).map { SecretPlace($0) })
-        let count = max(places.count, Set(found.compactMap(\.name)).count)
+    private func checkThatOneMatches(_ found: Findings) throws(CLIError) {
+        guard case .password = form, !found.former.isEmpty else { return }
+        // A damaged item does not hide its former values. Whether others match is unknown.
+        let present = (try? found.each.first?.items) ?? []
+        let places = Set((found.former.compactMap(\.item) + present).map { SecretPlace($0) })
+        let count = max(places.count, Set(found.former.compactMap(\.name)).count)
         guard count > 1 else { return }
         throw .usage(
             "\(count) passwords match, or did",
@@ -311,8 +301,7 @@ extension ItemTarget {
 
     /// - Parameter number: 1 for the last former value.
     /// - Throws: ``ExitCode/notFound``, ``ExitCode/damaged``.
-    func formerItem(_ number: Int) throws(CLIError) -> FormerItem {
-        let found = try formerItems()
+    private func formerItem(_ number: Int, in found: [FormerItem]) throws(CLIError) -> FormerItem {
         guard number <= found.count else {
             let count = found.isEmpty ? "no former value" : "\(found.count) former values"
             throw CLIError(
@@ -330,28 +319,65 @@ extension ItemTarget {
 
     /// - Parameter number: 1 for the last former value.
     func formerValue(_ number: Int) throws(CLIError) -> SecretValue {
-        let item = try formerItem(number)
-        guard let value = try requesting(keychain.attempt(session.formerValue(item))) else {
+        let value = try keychain.repeating(title) { () throws(CLIError) -> SecretValue?? in
+            let item = try formerItem(number, in: history().former)
+            return try keychain.unlessChanged(session.formerValue(item))
+        }
+        guard let value else {
             throw CLIError(.notFound, "\(title) in \(place) had no value then")
         }
         return value
     }
 
+    /// Puts a former value back. Returns it.
+    ///
+    /// - Parameter number: 1 for the last former value.
+    fileprivate func bringBack(_ number: Int) throws(CLIError) -> FormerItem {
+        try keychain.repeating(title) { () throws(CLIError) -> FormerItem? in
+            let found = try history()
+            let former = try formerItem(number, in: found.former)
+            let present = try present(for: former, in: found)
+            let isDone: Void? = try keychain.unlessChanged(
+                session.restore(former, over: present?.version))
+            return isDone.map { former }
+        }
+    }
+
     /// The item that a former value goes to: it stays where it is now. nil if there is none.
-    fileprivate func present(for former: FormerItem) throws(CLIError) -> StoredItem? {
-        guard case .password = form, let item = former.item else { return try detailsIfAny() }
-        return try requesting(keychain.items(item.nameQuery)).first
+    private func present(
+        for former: FormerItem, in found: Findings
+    ) throws(CLIError) -> StoredItem? {
+        guard case .password = form, let item = former.item else {
+            return try one(of: found.each)
+        }
+        return try requesting(keychain.items([item.nameQuery])).first
     }
 
     /// Removes the item and its former values in one step. Returns whether there was an item.
     func purge() throws(CLIError) -> Bool {
-        let item = try detailsIfAny()
-        let former = try formerItems()
-        guard item != nil || !former.isEmpty else {
+        let found = try requesting(
+            keychain.attempt(
+                session.purge(queries, former: formerQueries) { found in
+                    (try? purged(found)) ?? ([], [])
+                }))
+        let (items, former) = try purged(found)
+        guard !items.isEmpty || !former.isEmpty else {
             throw error(KeychainFailure(.itemNotFound, during: "remove the item"))
         }
-        try requesting(keychain.attempt(session.purge(item.map { [$0] } ?? [], former)))
-        return item != nil
+        return !items.isEmpty
+    }
+
+    /// What ``purge()`` removes of what was found.
+    func purged(
+        _ found: Findings
+    ) throws(CLIError) -> (items: [StoredItem], former: [FormerItem]) {
+        try checkThatOneMatches(found)
+        guard let item = try one(of: found.each) else { return ([], found.former) }
+        // Another group may have an item of that name.
+        let former = found.former.filter { former in
+            former.item.map { $0.accessGroup == item.accessGroup } ?? !former.hasItem
+        }
+        return ([item], former)
     }
 }
 
@@ -368,29 +394,18 @@ extension CommandKeychain {
     /// Says how many former values stay under names that secrets have left, because they could not
     /// be opened: they are locked or damaged, or require the user.
     func noteFormerValues(leftAt names: [PasswordName]) {
-        var count = 0
-        for name in names {
-            do throws(KeychainFailure) {
-                count += try session.formerItems(name.query).count
-            } catch {
-                // The move is done.
-                unlocking.console.note(
-                    "valet: warning: former values may stay under the old name: \(error.message)")
-                return
-            }
+        let count: Int
+        do throws(KeychainFailure) {
+            count = try session.formerItems(names.map(\.query)).count
+        } catch {
+            // The move is done.
+            return unlocking.console.note(
+                "valet: warning: former values may stay under the old name: \(error.message)")
         }
         guard count > 0 else { return }
         unlocking.console.note(
             "valet: \(FormerValue.counted(count)) that could not be opened "
                 + (count == 1 ? "stays" : "stay") + " under the old name")
-    }
-}
-
-extension [FormerItem] {
-    /// Each former value once, the last one first.
-    fileprivate var inOrder: [FormerItem] {
-        var known: Set<Int64> = []
-        return sorted { $0.kept > $1.kept }.filter { known.insert($0.kept).inserted }
     }
 }
 

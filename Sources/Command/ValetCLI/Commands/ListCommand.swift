@@ -86,16 +86,16 @@ enum ListCommand {
         return .success
     }
 
-    /// The searches to make; nil stands for the items of every application.
+    /// The searches to make; nil for the items of every application.
     static func queries(
         _ values: ParsedValues, _ scope: Scope
-    ) throws(CLIError) -> [ItemQuery?] {
+    ) throws(CLIError) -> [ItemQuery]? {
         let password = try PasswordOptions(values)
         if values.has(everyone) {
             let narrow = (ItemOptions.all + PasswordOptions.all).first {
                 $0 != ItemOptions.json && (values.isGiven($0) || values.has($0))
             }
-            guard let narrow else { return [nil] }
+            guard let narrow else { return nil }
             throw .usage("'--all' and '\(narrow.spelling)' exclude each other")
         }
         if values.isGiven(ItemOptions.identifier) || password != nil {
@@ -193,7 +193,7 @@ enum SearchCommand {
         let pattern = NamePattern(values[pattern] ?? "")
         let format = try ListCommand.format(values, showingApplications: true)
         let keychain = try context.keychain(for: Requester())
-        let count = try keychain.write([nil], format, context.console) { item in
+        let count = try keychain.write(nil, format, context.console) { item in
             pattern.matches(item) || pattern.matches(item.group) || pattern.matches(item.label)
         }
         return count == 0 ? .notFound : .success
@@ -201,25 +201,23 @@ enum SearchCommand {
 }
 
 extension CommandKeychain {
-    /// Writes the items that `queries` find and `isShown` accepts; a nil query finds all items.
-    /// Returns how many were written.
+    /// Writes the items that `queries` find and `isShown` accepts; without queries, those of every
+    /// application. Returns how many were written.
     ///
     /// - Throws: ``ExitCode/damaged`` after the sound items were written.
     fileprivate func write(
-        _ queries: [ItemQuery?], _ format: ListFormat, _ console: any Console,
+        _ queries: [ItemQuery]?, _ format: ListFormat, _ console: any Console,
         _ isShown: (ListedItem) -> Bool
     ) throws(CLIError) -> Int {
         var omission: KeychainFailure?
         var output = ListOutput(console: console, format: format)
         try output.write { (body) throws(CLIError) in
-            for query in queries {
-                let found = try requesting(
-                    forEachItem(query) { item in
-                        if isShown(item) { body(item) }
-                        return true
-                    })
-                omission = found ?? omission
-            }
+            let found = try requesting(
+                forEachItem(queries) { item in
+                    if isShown(item) { body(item) }
+                    return true
+                })
+            omission = found ?? omission
         }
         guard let omission else { return output.count }
         let error = CLIError(omission)

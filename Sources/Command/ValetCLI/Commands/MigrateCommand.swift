@@ -43,15 +43,21 @@ enum MigrateCommand {
         ])
 
     static func run(_ values: ParsedValues, in context: Context) throws(CLIError) -> ExitCode {
-        var migration = try Migration(values, context)
-        return try migration.run()
+        let migration = try Migration(values, context)
+        let done = try migration.move.source.repeating("what is moved") {
+            () throws(CLIError) -> Migration? in
+            var attempt = migration
+            return try attempt.run() ? attempt : nil
+        }
+        try context.console.report(ofEffect: !values.has(MoveOptions.dryRun), done.report)
+        return .success
     }
 }
 
 private struct Migration {
     private let values: ParsedValues
     private let context: Context
-    private let move: SecretMove
+    fileprivate let move: SecretMove
     /// The group that items leave, and the one that they go to.
     private let group: (old: AccessGroup, new: AccessGroup)
 
@@ -80,7 +86,8 @@ private struct Migration {
         scope.requester.group ?? AccessGroup(keychain.applicationIdentifier)
     }
 
-    mutating func run() throws(CLIError) -> ExitCode {
+    /// - Returns: false, with nothing moved, if another program has changed one of the items.
+    mutating func run() throws(CLIError) -> Bool {
         let items = try Self.items(in: group.old, of: move.source)
         let isNarrow = values.isGiven(ItemOptions.identifier)
         let chosen = items.filter { move.from.chooses($0, narrow: isNarrow) }
@@ -92,9 +99,7 @@ private struct Migration {
         let others =
             group.old == group.new ? items : try Self.items(in: group.new, of: move.destination)
         try plan(chosen, among: others)
-        try move.perform(transfer, replacing: replacedCount)
-        try context.console.report(ofEffect: !values.has(MoveOptions.dryRun), report)
-        return .success
+        return try move.perform(transfer, replacing: replacedCount)
     }
 
     /// All items of a group, canaries among them.
@@ -183,7 +188,7 @@ private struct Migration {
         return new
     }
 
-    private func report() throws(CLIError) {
+    fileprivate func report() throws(CLIError) {
         let (console, isDry) = (context.console, values.has(MoveOptions.dryRun))
         guard !values.has(ItemOptions.json) else {
             return try console.write(

@@ -56,8 +56,9 @@ enum CopyToCommand {
     static let declaration = CommandDeclaration(
         name: "copy-to", abstract: "store secrets in a second place as well",
         discussion: [
-            "Like 'valet move', but the secrets also stay where they are. 'valet copy' puts one "
-                + "onto the clipboard.",
+            "Like 'valet move', but the secrets also stay where they are. In one valet a name is "
+                + "one secret, so a copy needs another name, valet, application or group. 'valet "
+                + "copy' puts a secret onto the clipboard.",
             ItemOptions.keyDiscussion,
         ],
         arguments: [ItemOptions.optionalKey],

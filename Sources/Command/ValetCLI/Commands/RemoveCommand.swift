@@ -106,7 +106,7 @@ enum RemoveCommand {
         var isThere = true
         if !isAgreed || isFineIfAbsent {
             isThere = try target.exists()
-            if purges, !isThere { isThere = try !target.formerItems().isEmpty }
+            if purges, !isThere { isThere = try !target.history().former.isEmpty }
         }
         if !isThere, isFineIfAbsent { return 0 }
         if isThere, !isAgreed {
@@ -145,17 +145,16 @@ enum RemoveCommand {
                         + "\(place)?", isGiven: false, because: reason(values))
             }
         }
-        var canaryCount = 0
-        for query in selection.queries where selection.password == nil {
-            // The canary is removed with the rest, but does not count as a secret.
-            var canary = query
-            canary.attributes[.account] = .text(ServiceName.canaryAccount)
-            if try requesting(has(canary, keychain)) { canaryCount += 1 }
-        }
+        // The canary is removed with the rest, but does not count as a secret.
+        let canaries = try requesting(
+            keychain.attempt(
+                keychain.session.services(
+                    having: ServiceName.canaryAccount,
+                    among: selection.password == nil ? scope.chosenServices : [])))
         let deleted = try requesting(
             keychain.attempt(
                 keychain.session.delete(selection.queries, purging: values.has(purge))))
-        let count = max(0, deleted - canaryCount)
+        let count = max(0, deleted - canaries.count)
         if !values.has(ItemOptions.json) {
             console.note("valet: removed \(counted(count)) from \(place)")
         }
@@ -172,28 +171,13 @@ enum RemoveCommand {
     private static func secrets(
         in queries: [ItemQuery], _ keychain: CommandKeychain
     ) throws(KeychainFailure) -> (count: Int, sharedCount: Int, isPartial: Bool) {
-        var (count, sharedCount, isPartial) = (0, 0, false)
-        for query in queries {
-            let omission = try keychain.forEachItem(query) { item in
-                count += 1
-                if item.isCloud { sharedCount += 1 }
-                return true
-            }
-            isPartial = isPartial || omission != nil
-        }
-        return (count, sharedCount, isPartial)
-    }
-
-    /// Whether an item matches, damaged or not.
-    private static func has(
-        _ query: ItemQuery, _ keychain: CommandKeychain
-    ) throws(KeychainFailure) -> Bool {
-        do {
-            return try keychain.contains(query)
-        } catch {
-            guard error.code == .damaged else { throw error }
+        var (count, sharedCount) = (0, 0)
+        let omission = try keychain.forEachItem(queries) { item in
+            count += 1
+            if item.isCloud { sharedCount += 1 }
             return true
         }
+        return (count, sharedCount, omission != nil)
     }
 
     static func counted(_ count: Int, shared sharedCount: Int = 0) -> String {

@@ -265,14 +265,14 @@ struct MassDeletion {
 
     /// - Parameter count: Counts the items that were deleted, also if a later batch fails.
     func run(_ count: inout Int) throws(KeychainFailure) {
-        var walk = try store.walk(query, for: caller, changing: true)
-        if needsKeys { walk = try checked(walk) }
-        var batch = Self.wholeCount
-        while !walk.isAtEnd {
-            let end = min(walk.numbers.count, walk.position + batch)
-            let outcome = try delete(walk.numbers[walk.position..<end], in: walk.database)
+        var (walk, numbers) = try store.begunWalk(query, for: caller)
+        if needsKeys { numbers = try checked(&walk) }
+        var (batch, position) = (Self.wholeCount, 0)
+        while position < numbers.count {
+            let end = min(numbers.count, position + batch)
+            let outcome = try delete(numbers[position..<end], in: walk.database)
             count += outcome.count
-            walk.position = end
+            position = end
             batch = Self.size(after: batch, outcome.time)
             _ = Deadline(after: .seconds(1)).sleep(atMost: Self.pause)
         }
@@ -285,21 +285,19 @@ struct MassDeletion {
 
     /// Looks at every row before the first one is deleted.
     ///
-    /// - Returns: A walk over the rows that match.
+    /// - Returns: The numbers of the rows that match.
     /// - Throws: ``KeychainFailure``: `locked`, `damaged`.
-    private func checked(_ walk: ItemWalk) throws(KeychainFailure) -> ItemWalk {
-        var (walk, matching) = (walk, [Int64]())
+    private func checked(_ walk: inout ItemWalk) throws(KeychainFailure) -> [Int64] {
+        var matching: [Int64] = []
         while !walk.isAtEnd {
             let operation = ItemStore.deleting
             let found = try store.step(of: &walk, operation) {
-                (rows, state) throws(KeychainFailure) in
-                try translating(fitting(rows, state), during: operation)
+                (found, state) throws(KeychainFailure) in
+                try translating(fitting(found.flatMap(\.rows), state), during: operation)
             }
             matching += found ?? []
         }
-        walk.numbers = matching
-        walk.position = 0
-        return walk
+        return matching
     }
 
     private func fitting(_ rows: [FoundRow], _ state: RowKeys) throws(SystemError) -> [Int64] {

@@ -4,24 +4,62 @@ internal import ValetKeychainDatabase
 package import ValetKeychainModel
 internal import ValetSystem
 
-/// A walk over the items that match a query, in steps: for queries that match many.
+/// A walk over the items that match queries, in steps: for queries that match many.
 ///
-/// No transaction is open between two steps, so a caller may take its time. The walk keeps eight
-/// bytes for each row. If an item changes during the walk, the walk sees it before or after the
-/// change. It may miss an item that is added. If the keychain's folder is replaced, the next step
-/// fails: the numbers of one keychain mean nothing in another.
+/// The first step is of one moment. No transaction is open between two steps, so a caller may take
+/// its time. The walk keeps eight bytes for each row. If an item changes during the walk, the walk
+/// sees it once, before or after the change, also if another one of the queries matches it then. It
+/// may miss an item that is added after the first step. If the keychain's folder is replaced, the
+/// next step fails: the numbers of one keychain mean nothing in another.
 package struct ItemWalk: Sendable {
-    let query: ItemQuery
-    /// nil for the groups of every application.
-    let groups: [AccessGroup]?
-    /// The numbers of the rows that may match.
-    var numbers: [Int64]
-    /// The database that has them; nil if there is no keychain.
-    let database: FileIdentity?
+    /// A query, and where it searches.
+    struct Part: Sendable {
+        let query: ItemQuery
+        /// nil for the groups of every application.
+        let groups: [AccessGroup]?
+    }
+
+    let parts: [Part]
+    /// The numbers of the rows that may match, part by part; nil before the first step.
+    var numbers: [Int64]?
+    /// The end of each part in ``numbers``.
+    fileprivate var ends: [Int] = []
+    /// The database that has them; nil before the first step, and if there is no keychain.
+    fileprivate(set) var database: FileIdentity?
     var position = 0
 
+    fileprivate init(_ parts: [Part]) { self.parts = parts }
+
     /// Whether the walk has seen every row.
-    package var isAtEnd: Bool { position >= numbers.count }
+    package var isAtEnd: Bool { numbers.map { position >= $0.count } ?? parts.isEmpty }
+
+    /// Notes the numbers of the rows, unless they are known.
+    fileprivate mutating func begin(
+        _ state: RowKeys, _ store: RowConnection, in database: FileIdentity
+    ) throws(SystemError) {
+        guard numbers == nil else { return }
+        var (found, ends) = ([Int64](), [Int]())
+        for part in parts {
+            found += try Self.numbers(of: part, state, store)
+            ends.append(found.count)
+        }
+        (numbers, self.ends, self.database) = (found, ends, database)
+    }
+
+    private static func numbers(
+        of part: Part, _ state: RowKeys, _ store: RowConnection
+    ) throws(SystemError) -> [Int64] {
+        guard let groups = part.groups else { return try state.allNumbers(store) }
+        return part.query.namesOneItem
+            ? try state.find(part.query, groups, store).map(\.number)
+            : try state.candidates(part.query, groups, store)
+    }
+}
+
+/// Rows of a step that one query has found.
+struct WalkedRows {
+    let query: ItemQuery
+    let rows: [FoundRow]
 }
 
 extension ItemStore {
@@ -29,121 +67,151 @@ extension ItemStore {
     private static let stepRowCount = 1000
     private static let stepByteCount = 4 << 20
 
-    /// A walk over the items that match; ``next(of:)`` takes the steps.
+    /// A walk over the items that match one of the queries; ``next(of:)`` takes the steps.
     ///
     /// - Throws: ``KeychainFailure``: `missingEntitlement`.
     package func walk(
-        _ query: ItemQuery, for caller: Caller
+        _ queries: [ItemQuery], for caller: Caller
     ) throws(KeychainFailure) -> ItemWalk {
-        try walk(query, for: caller, changing: false)
+        ItemWalk(
+            try queries.map { (query) throws(KeychainFailure) in
+                ItemWalk.Part(
+                    query: query,
+                    groups: try caller.groups(searching: query.accessGroup, during: Self.walking))
+            })
     }
 
-    /// Like `walk(_:for:)`. `changing` is true if the caller changes the items.
-    func walk(
-        _ query: ItemQuery, for caller: Caller, changing: Bool
-    ) throws(KeychainFailure) -> ItemWalk {
-        let groups =
-            changing
-            ? try caller.groups(changing: query.accessGroup, during: Self.walking)
-            : try caller.groups(searching: query.accessGroup, during: Self.walking)
-        let walk = try readRows(Self.walking) { (snapshot) throws(KeychainFailure) in
-            let numbers = try translating(Self.walking) { () throws(SystemError) in
-                query.namesOneItem
-                    ? try snapshot.state.find(query, groups, snapshot.store).map(\.number)
-                    : try snapshot.state.candidates(query, groups, snapshot.store)
+    /// A walk over the items that the caller may change, with the numbers of its rows.
+    func begunWalk(
+        _ query: ItemQuery, for caller: Caller
+    ) throws(KeychainFailure) -> (walk: ItemWalk, numbers: [Int64]) {
+        let groups = try caller.groups(changing: query.accessGroup, during: Self.walking)
+        let walk = ItemWalk([ItemWalk.Part(query: query, groups: groups)])
+        let begun = try readRows(Self.walking) { (snapshot) throws(KeychainFailure) in
+            var begun = walk
+            try translating(Self.walking) { () throws(SystemError) in
+                try begun.begin(snapshot.state, snapshot.store, in: snapshot.database)
             }
-            return ItemWalk(
-                query: query, groups: groups, numbers: numbers, database: snapshot.database)
+            return begun
         }
-        return walk ?? ItemWalk(query: query, groups: groups, numbers: [], database: nil)
+        return (begun ?? walk, begun?.numbers ?? [])
     }
 
     /// A walk over the items of every application, for programs that show a person the whole
     /// keychain. ``next(of:)`` takes the steps, and leaves out the keychain's own items.
-    package func walkEverything() throws(KeychainFailure) -> ItemWalk {
+    package func walkEverything() -> ItemWalk {
         // A query without attributes accepts items of both classes.
-        let query = ItemQuery(.genericPassword)
-        let walk = try readRows(Self.walking) { (snapshot) throws(KeychainFailure) in
-            let numbers = try translating(
-                snapshot.state.allNumbers(snapshot.store), during: Self.walking)
-            return ItemWalk(
-                query: query, groups: nil, numbers: numbers, database: snapshot.database)
-        }
-        return walk ?? ItemWalk(query: query, groups: nil, numbers: [], database: nil)
+        ItemWalk([ItemWalk.Part(query: ItemQuery(.genericPassword), groups: nil)])
     }
 
     /// The next items with their attributes and without their values, in the order of
-    /// ``copy(_:_:for:_:)``. A step may find no items although the walk is not at its end. Does not
-    /// ask the user: the items include those that require the user's presence, and those that are
-    /// bound to other fingers.
+    /// ``copy(_:_:for:_:)``, query by query. A step may find no items although the walk is not at
+    /// its end. Does not ask the user: the items include those that require the user's presence,
+    /// and those that are bound to other fingers.
     ///
     /// - Throws: ``KeychainFailure/Code/locked`` if an item is locked. The step may be repeated.
     package func next(
         of walk: inout ItemWalk
     ) throws(KeychainFailure) -> FoundItems<StoredItem> {
-        let query = walk.query
         // A list shows every item, so it does not matter which fingers are enrolled now.
         let access = PresenceAccess(.naming, enrolment: .known([]))
-        let result = try step(of: &walk, Self.walking) { (rows, state) throws(KeychainFailure) in
-            try translating(
-                RowOpener(query: query, parts: .attributes, state: state, access: access)
-                    .open(rows), during: Self.walking)
+        let results = try step(of: &walk, Self.walking) { (found, state) throws(KeychainFailure) in
+            try translating(Self.walking) { () throws(SystemError) in
+                try found.map { (found) throws(SystemError) in
+                    try RowOpener(
+                        query: found.query, parts: .attributes, state: state, access: access
+                    ).open(found.rows)
+                }
+            }
         }
-        guard case .found(let found)? = result else { return FoundItems() }
-        return walk.groups == nil ? found.filter { !$0.accessGroup.isOfKeychain } : found
+        let found = FoundItems(
+            joining: (results ?? []).compactMap { result in
+                if case .found(let found) = result { found } else { nil }
+            })
+        let isOfAll = walk.parts.contains { $0.groups == nil }
+        return isOfAll ? found.filter { !$0.accessGroup.isOfKeychain } : found
     }
 
     /// Takes a step: reads the rows, ends the transaction, and calls `body` with the rows. Returns
     /// nil if there is no keychain.
     func step<R>(
         of walk: inout ItemWalk, _ operation: String,
-        _ body: ([FoundRow], RowKeys) throws(KeychainFailure) -> R
+        _ body: ([WalkedRows], RowKeys) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R? {
         let before = walk
         let step = try readRows(operation, in: walk.database) {
             (snapshot) throws(KeychainFailure) in
-            let (rows, end) = try translating(
-                Self.rows(of: before, snapshot.state, snapshot.store), during: operation)
+            var after = before
+            let rows = try translating(operation) { () throws(SystemError) in
+                try after.begin(snapshot.state, snapshot.store, in: snapshot.database)
+                return try after.advance(
+                    snapshot.state, snapshot.store, stepRowCount: Self.stepRowCount,
+                    byteCount: Self.stepByteCount)
+            }
             snapshot.end()
-            return (try body(rows, snapshot.state), end)
+            return (result: try body(rows, snapshot.state), walk: after)
         }
-        walk.position = step?.1 ?? walk.numbers.count
-        return step?.0
+        guard let step else {
+            walk.numbers = []
+            return nil
+        }
+        walk = step.walk
+        return step.result
+    }
+}
+
+extension ItemWalk {
+    /// The rows of a step. Moves the walk behind them.
+    fileprivate mutating func advance(
+        _ state: RowKeys, _ store: RowConnection, stepRowCount: Int, byteCount limit: Int
+    ) throws(SystemError) -> [WalkedRows] {
+        let numbers = numbers ?? []
+        let searches = parts.map { part in part.groups.map { state.searches(part.query, $0) } }
+        var (found, byteCount) = (parts.map { _ in [FoundRow]() }, 0)
+        var missing = parts.map { _ in Set<Int64>() }
+        let end = min(numbers.count, position + stepRowCount)
+        while position < end, byteCount < limit {
+            let number = numbers[position]
+            let own = ends.firstIndex { position < $0 } ?? 0
+            // An index names each row once.
+            let isFirst = position == (own == 0 ? 0 : ends[own - 1])
+            if !isFirst, numbers[position - 1] == number {
+                found[own].append(.damaged(number: number))
+            } else if let row = try row(number, of: own, searches, state, store) {
+                found[row.part].append(row.row)
+                byteCount += row.row.byteCount
+            } else if try !state.hasRow(number, store) {
+                missing[own].insert(number)
+            }
+            position += 1
+        }
+        for (index, part) in parts.enumerated() {
+            guard let groups = part.groups, !missing[index].isEmpty else { continue }
+            // Deleted after the walk began; or an index names rows that are not there.
+            let named = try state.candidates(part.query, groups, store)
+            found[index] += missing[index].intersection(named).map { .damaged(number: $0) }
+        }
+        return zip(parts, found).compactMap { part, rows in
+            rows.isEmpty ? nil : WalkedRows(query: part.query, rows: rows)
+        }
     }
 
-    /// The rows of a step, and the position after it.
-    private static func rows(
-        of walk: ItemWalk, _ state: RowKeys, _ store: RowConnection
-    ) throws(SystemError) -> (rows: [FoundRow], end: Int) {
-        let searches = walk.groups.map { state.searches(walk.query, $0) }
-        var (rows, byteCount, position) = ([FoundRow](), 0, walk.position)
-        var missing: Set<Int64> = []
-        let end = min(walk.numbers.count, walk.position + stepRowCount)
-        while position < end, byteCount < stepByteCount {
-            let number = walk.numbers[position]
-            // An index names each row once.
-            let isRepeated = position > 0 && walk.numbers[position - 1] == number
+    /// The row of that number, with the part whose query matches it: `own`, unless the item has
+    /// changed since. nil if none does.
+    private func row(
+        _ number: Int64, of own: Int, _ searches: [[Search]?], _ state: RowKeys,
+        _ store: RowConnection
+    ) throws(SystemError) -> (row: FoundRow, part: Int)? {
+        for index in [own] + searches.indices.filter({ $0 != own }) {
             let row =
-                if isRepeated {
-                    FoundRow.damaged(number: number)
-                } else if let searches {
+                if let searches = searches[index] {
                     try state.find(number, by: searches, store)
                 } else {
                     try state.item(number, store)
                 }
-            if let row {
-                rows.append(row)
-                byteCount += row.byteCount
-            } else if try !state.hasRow(number, store) {
-                missing.insert(number)
-            }
-            position += 1
+            if let row { return (row, index) }
         }
-        guard let groups = walk.groups, !missing.isEmpty else { return (rows, position) }
-        // Deleted after the walk began; or an index names rows that are not there.
-        let named = try state.candidates(walk.query, groups, store)
-        rows += missing.intersection(named).map { .damaged(number: $0) }
-        return (rows, position)
+        return nil
     }
 }
 

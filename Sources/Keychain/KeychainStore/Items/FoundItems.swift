@@ -20,6 +20,11 @@ package struct FoundItems<Item> {
         (self.sound, self.damage) = (sound, damage)
     }
 
+    /// The results of several searches as one.
+    package init(joining results: [FoundItems]) {
+        self.init(results.flatMap(\.sound), damage: results.lazy.compactMap(\.damage).first)
+    }
+
     /// All items, in the order of the search.
     ///
     /// - Throws: `damaged` if a row that may match is damaged.

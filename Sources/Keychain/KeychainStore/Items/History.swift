@@ -117,13 +117,25 @@ extension ItemTransaction {
         for kept in kept { try rows.dropFormer(kept) }
     }
 
-    /// Deletes the items and their former rows.
+    /// Deletes the items and their former rows, and other former rows with all of their names.
+    ///
+    /// - Throws: `duplicateItem` if an item that is not among `items` has one of these names.
     func purge(
         _ items: [ItemVersion], _ former: [FormerItem]
     ) throws(KeychainFailure) {
-        for item in former { try rows.dropFormer(namedLike: item.kept) }
-        for item in items {
-            try deleteItem(try open(item).row)
+        for item in items { try deleteItem(try open(item).row) }
+        for item in former {
+            let hasItem = try translating(operation) { () throws(SystemError) in
+                let row = try rows.store.formerRow(item.kept, state.hasher)
+                return try row?.place.map(rows.store.hasItem) ?? false
+            }
+            guard !hasItem else {
+                throw KeychainFailure(
+                    .duplicateItem, during: operation,
+                    message: "an item that was not chosen has some of the former values",
+                    hint: "nothing was removed; `valet history` shows them")
+            }
+            try rows.dropFormer(namedLike: item.kept)
         }
     }
 }
@@ -179,29 +191,6 @@ extension RowTransaction {
 }
 
 extension ItemStore {
-    private static let listing = "list former values"
-
-    /// The former values of the items that `query` describes, the last one first.
-    ///
-    /// - Throws: ``KeychainFailure``: `locked` if one of them is locked, `missingEntitlement`.
-    package func formerItems(
-        _ query: ItemQuery, for caller: Caller
-    ) throws(KeychainFailure) -> [FormerItem] {
-        let groups = try caller.groups(searching: query.accessGroup, during: Self.listing)
-        let found = try readRows(Self.listing) { (snapshot) throws(KeychainFailure) in
-            let state = snapshot.state
-            return try translating(Self.listing) { () throws(SystemError) in
-                var items: [FormerItem] = []
-                for former in try state.formerRows(query, groups, snapshot.store) {
-                    let item = try state.item(former, fitting: query, snapshot.store)
-                    if let item { items.append(item) }
-                }
-                return items
-            }
-        }
-        return (found ?? []).sorted { $0.kept > $1.kept }
-    }
-
     /// The value of a former item; nil if the item had none.
     ///
     /// - Throws: ``KeychainFailure``: `itemNotFound` if it is gone, `damaged`, `locked`;
@@ -239,6 +228,9 @@ extension ItemStore {
     }
 
     /// Deletes items and all former values of their names for good: all or none.
+    ///
+    /// - Throws: `itemNotFound` if an item to delete is gone or has changed; `duplicateItem` if one
+    ///   that is not among them has one of these former values.
     package func purge(
         _ items: [ItemVersion], _ former: [FormerItem], for caller: Caller
     ) throws(KeychainFailure) {
@@ -270,6 +262,22 @@ extension ItemStore {
 }
 
 extension RowKeys {
+    /// The former values that each of the searches describes, the last one first, each once.
+    func former(
+        _ searches: [(query: ItemQuery, groups: [AccessGroup])], _ store: RowConnection
+    ) throws(SystemError) -> [FormerItem] {
+        var (found, known) = ([FormerItem](), Set<Int64>())
+        for search in searches {
+            for row in try formerRows(search.query, search.groups, store)
+            where !known.contains(row.kept) {
+                guard let item = try item(row, fitting: search.query, store) else { continue }
+                known.insert(row.kept)
+                found.append(item)
+            }
+        }
+        return found.sorted { $0.kept > $1.kept }
+    }
+
     /// Opens the row of a former value that was read before; its value may stay closed.
     ///
     /// - Returns: nil if it is gone.

@@ -48,12 +48,12 @@ extension ItemStore {
         since snapshot: inout ItemSnapshot<Note>, noting note: @escaping (StoredItem) -> Note?
     ) throws(KeychainFailure) -> [ItemChange<Note>] {
         var look = Look(before: snapshot, note: note)
-        var walk = try walkEverything()
+        var walk = walkEverything()
         while !walk.isAtEnd {
             _ = try step(of: &walk, "watch the keychain") {
-                (rows, state) throws(KeychainFailure) in
+                (found, state) throws(KeychainFailure) in
                 let state = state.withoutUse
-                for row in rows { try look.see(row, state) }
+                for row in found.flatMap(\.rows) { try look.see(row, state) }
             }
         }
         snapshot.items = look.items

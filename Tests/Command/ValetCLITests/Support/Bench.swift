@@ -34,6 +34,8 @@ final class Bench {
     let folder = FileManager.default.temporaryDirectory
         .appendingPathComponent("valet-bench-\(UUID().uuidString)")
     private(set) var store: ItemStore
+    /// Runs before each request of the command's own application; nil for none.
+    var script: (any CallScript)?
     private let tpm: TPMDevice
 
     /// The time of day for the command: 2001-01-01 00:00 UTC.
@@ -106,7 +108,8 @@ final class Bench {
     }
 
     var context: Context {
-        let (session, person, descriptors, seconds) = (session, person, descriptors, seconds)
+        let session = KeychainSession(store, session.caller, script: script)
+        let (person, descriptors, seconds) = (person, descriptors, seconds)
         var context = Context(console: console)
         context.own = { () throws(KeychainFailure) in session }
         context.store = { () throws(KeychainFailure) in session.store }
@@ -156,7 +159,7 @@ final class Bench {
     var items: [StoredItem] {
         var items: [StoredItem] = []
         #expect(throws: Never.self) {
-            var walk = try store.walkEverything()
+            var walk = store.walkEverything()
             var damage: KeychainFailure?
             while !walk.isAtEnd {
                 items += try store.next(of: &walk).readable(noting: &damage)

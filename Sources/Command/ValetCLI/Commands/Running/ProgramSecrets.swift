@@ -3,6 +3,7 @@
 internal import Glibc
 internal import ValetKeychainModel
 internal import ValetKeychainServices
+internal import ValetKeychainStore
 internal import ValetSealing
 internal import ValetSystem
 
@@ -123,8 +124,8 @@ struct ProgramSecrets {
                     "there are several \(quoted(item.name)) in \(place)",
                     hint: "choose with '--accessibility', '--cloud' or '--local'")
             }
-            let name = PasswordName(item.name, in: Self.service(of: item, in: scope))
-            let found = try requesting(keychain.attempt(keychain.session.value(of: name)))
+            let found = try requesting(
+                keychain.attempt(keychain.session.value(of: ItemQuery(item.reference))))
             guard let value = found else {
                 leaveOut(item.name, "it has no value")
                 continue
@@ -147,29 +148,9 @@ struct ProgramSecrets {
 
     private static func items(
         _ keychain: CommandKeychain, _ scope: Scope
-    ) throws(CLIError) -> [ListedItem] {
-        let all = ItemQuery(
-            .genericPassword, accessGroup: scope.requester.group, synchronizable: .any)
-        var items: [ListedItem] = []
-        let omission = try requesting(
-            keychain.forEachItem(all) { item in
-                let isWanted =
-                    item.owner.name == scope.identifier ?? ""
-                    && (item.owner.kind == .valet || item.owner.kind == .cloudValet)
-                    && scope.allows(service(of: item, in: scope))
-                if isWanted { items.append(item) }
-                return true
-            })
-        if let omission { throw CLIError(omission) }
-        return items
-    }
-
-    private static func service(of item: ListedItem, in scope: Scope) -> PasswordService {
-        var own = scope
-        own.isCloud = item.isCloud
-        own.accessibility =
-            ProtectionClass.allCases.first { $0.word == item.accessibility } ?? own.accessibility
-        return own.service
+    ) throws(CLIError) -> [StoredItem] {
+        try requesting(keychain.items(scope.chosenServices.map(\.query)))
+            .filter { !ListedItem($0).isCanary }
     }
 
     // MARK: Inherited variables
