@@ -162,7 +162,8 @@ struct valet_file_status {
     uint32_t mode, owner;
 };
 
-/* The file `name` in `folder`, or with AT_EMPTY_PATH (0x1000) the file `folder`. The times are not
+/* The file `name` in `folder`, or with AT_EMPTY_PATH (0x1000) the file `folder`. With
+   AT_STATX_DONT_SYNC (0x4000) its file system is not asked, which statx alone can. The times are not
    asked for: since Linux 6.13 a file whose times were read gets a new one with its next write, and
    where there is no journal each sync then writes the inode, too. Old sandboxes refuse statx. */
 static inline int valet_read_file_status(
@@ -179,7 +180,8 @@ static inline int valet_read_file_status(
         status->owner = facts.stx_uid;
         return 0;
     }
-    if ((errno != EPERM && errno != ENOSYS) || fstatat(folder, name, &old, flags) != 0) return -1;
+    if ((errno != EPERM && errno != ENOSYS) || fstatat(folder, name, &old, flags & ~0x4000) != 0)
+        return -1;
     status->device = old.st_dev;
     status->inode = old.st_ino;
     status->link_count = old.st_nlink;
