@@ -79,9 +79,7 @@ struct AccessPolicy: Sendable {
         var (rules, notesReads): ([Rule], Bool) = ([], false)
         let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         for (index, line) in lines.enumerated() {
-            let last = line.lastIndex { !$0.isWhitespace }
-            let text = last.map { line[...$0] } ?? ""
-            let words = text.split(maxSplits: 2, whereSeparator: \.isWhitespace)
+            let words = line.trimmed.split(maxSplits: 2, whereSeparator: \.isWhitespace)
             guard let first = words.first, !first.hasPrefix("#") else { continue }
             if words == ["log", "reads"] {
                 notesReads = true
@@ -108,8 +106,7 @@ struct AccessPolicy: Sendable {
                 throw Self.mistake(
                     index, "a program is a path, 'flatpak:ID', 'snap:NAME', or '*' for all")
             }
-            rules.append(
-                Rule(access: access, collection: collection, program: program))
+            rules.append(Rule(access: access, collection: collection, program: program))
         }
         guard !rules.isEmpty || notesReads else {
             throw KeychainFailure(

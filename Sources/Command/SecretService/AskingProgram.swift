@@ -188,7 +188,7 @@ struct FlatpakMetadata {
 
 extension StringProtocol where SubSequence == Substring {
     /// Without blanks at both ends, a carriage return among them.
-    fileprivate var trimmed: Substring {
+    var trimmed: Substring {
         let rest = drop(while: \.isWhitespace)
         guard let last = rest.lastIndex(where: { !$0.isWhitespace }) else { return "" }
         return rest[...last]

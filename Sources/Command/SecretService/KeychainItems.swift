@@ -251,8 +251,8 @@ func existing<R>(_ body: () throws(KeychainFailure) -> R) throws(KeychainFailure
     }
 }
 
-/// The result of `body`; nil if it finds no item, and before the first unlock, when neither items nor
-/// collections can be found.
+/// The result of `body`; nil if it finds no item, and before the first unlock, when neither items
+/// nor collections can be found.
 func unlessLocked<R>(_ body: () throws(KeychainFailure) -> R) throws(KeychainFailure) -> R? {
     do {
         return try existing(body)

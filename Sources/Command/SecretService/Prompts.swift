@@ -2,6 +2,7 @@
 
 internal import ValetKeychainModel
 internal import ValetKeychainServices
+internal import ValetKeychainStore
 internal import ValetSystem
 
 // Prompts (Secret Service API 0.2, "Prompts and Prompting"). There is one passcode, so there is one

@@ -364,7 +364,8 @@ final class SecretService {
         case .unlocking(let open, let prompt):
             answer = self.answer(open, prompt, for: call.sender)
         case .agreed(let agreement):
-            call.reserved = nil
+            // The session of a client that has left counts for nobody.
+            if clients[call.sender] != nil { call.reserved = nil }
             answer = self.answer(agreement, for: call.sender)
         case .results, .refusal: break
         }
@@ -403,78 +404,6 @@ final class SecretService {
         }
     }
 
-    // MARK: Signals
-
-    func emit(
-        _ member: String, item: ItemPath, to client: String? = nil
-    ) throws(SystemError) {
-        let collection = ObjectPath.collection(item.collection).text
-        try bus.emit(member, of: Interface.collection.rawValue, at: collection, to: client) {
-            $0.write(item.text, as: "o")
-        }
-    }
-
-    private func handle(_ observed: ObservedChanges) throws(SystemError) {
-        for change in observed.changes { try emit(change) }
-        guard currentPolicy() == nil else {
-            // Signals that go to all programs tell nothing of what is in an item.
-            return tellSeenItems(observed.items)
-        }
-        for change in observed.properties { try emit(change) }
-        tellSeenItems(observed.untold)
-    }
-
-    private func emit(_ change: ObservedChange) throws(SystemError) {
-        switch change.subject {
-        case .item(let item): try emit("Item" + change.kind.rawValue, item: item)
-        case .collection(let name): try emit("Collection" + change.kind.rawValue, name)
-        }
-    }
-
-    private func emit(_ member: String, _ collection: String) throws(SystemError) {
-        try bus.emit(member, of: Interface.service.rawValue, at: ObjectPath.root) {
-            $0.write(ObjectPath.collection(collection).text, as: "o")
-        }
-    }
-
-    /// Tells that all collections of the keychain were locked or unlocked.
-    private func emitLock(
-        _ isLocked: Bool, _ properties: [PropertyChange]
-    ) throws(SystemError) {
-        for change in properties {
-            guard case .collection(let name) = change.object else {
-                try emit(change)
-                continue
-            }
-            if currentPolicy() == nil { try emit(change) } else { try emitLocked(isLocked, name) }
-            try emit("CollectionChanged", name)
-            guard !isLocked else { continue }
-            for (client, state) in clients where state.access?.access(to: name) ?? .allow != .allow
-            {
-                try emitLocked(true, name, to: client)
-            }
-        }
-    }
-
-    func emitLocked(
-        _ isLocked: Bool, _ collection: String, to client: String? = nil
-    ) throws(SystemError) {
-        let change = PropertyChange(
-            object: .collection(collection), properties: [("Locked", .flag(isLocked))])
-        try emit(change, to: client)
-    }
-
-    func emit(_ change: PropertyChange, to client: String? = nil) throws(SystemError) {
-        try bus.emit(
-            "PropertiesChanged", of: Interface.properties.rawValue, at: change.object.text,
-            to: client
-        ) { message in
-            message.write(change.object.interface.rawValue)
-            message.write(change.properties)
-            message.write([], as: "s")
-        }
-    }
-
     // MARK: Clients
 
     /// By whom the calls of a client are counted.
@@ -484,7 +413,7 @@ final class SecretService {
     func program(of client: String) -> AskingProgram? { clients[client]?.caller?.view?.program }
 
     /// The policy; nil without a file. A mistake in the file is noted when it is first seen.
-    private func currentPolicy() -> AccessPolicy? {
+    func currentPolicy() -> AccessPolicy? {
         let found = policy.current()
         if policy.problem?.message != notedProblem {
             notedProblem = policy.problem?.message
@@ -603,7 +532,6 @@ final class SecretService {
 
     /// The answer to a client that has agreed on a key. Its session has been counted.
     private func answer(_ agreement: KeyAgreement, for client: String) -> Answer {
-        // If the client has left, nobody gets the answer, and its sessions are not counted.
         let path = addSession(agreement.session, to: client)
         return .results { message in
             message.write(variant: "ay") { message.write(agreement.publicKey.span) }
@@ -621,6 +549,5 @@ final class SecretService {
         caller.owner?.sessionCount -= left.sessions.count
         caller.owner?.promptCount -= left.prompts.count
         callers.remove(name, of: caller)
-    }
     }
 }

@@ -34,8 +34,8 @@ extension AskingProgram {
 
     @Test(
         arguments: [
-            ("[Runtime]\nname=x\n[Application]\nruntime=y\nname=org.example.App", "org.example.App"),
-            ("\u{20}[Application] \r\n name = org.example.App \r\n", "org.example.App"),
+            ("[Runtime]\nname=x\n[Application]\nruntime=y\nname=org.a.App", "org.a.App"),
+            ("\u{20}[Application] \r\n name = org.a.App \r\n", "org.a.App"),
             ("[Instance]\nname=x\n", nil), ("[Application]\nname=\n[Context]\nname=x", nil),
             ("[Application]\nruntime-name=x", nil),
         ] as [(String, String?)])

@@ -162,7 +162,7 @@ def asks():
     wait(lambda: "ItemCreated" in others)
     assert "Completed" not in others, others
     changed = lambda: [values[1]["Locked"] for member, values in heard
-                       if member == "PropertiesChanged" and "Locked" in values[1]]
+                       if member == "PropertiesChanged" and values[0].endswith(".Collection")]
     wait(lambda: changed() == [False])
     assert read(item) == "pass 1" and get(item, "Item", "Locked") is False
     assert unlock(item) == ([item], "/") and find() == ([item], [])
