@@ -8,6 +8,9 @@ enum Answer: Sendable {
     /// `write` appends the results.
     case results(_ write: @Sendable (borrowing BusMessage) -> Void)
     case refusal(ServiceError, String)
+    /// These objects are open; a prompt, if any, opens others.
+    case unlocking([String], UnlockPrompt?)
+    case agreed(KeyAgreement)
 
     static var nothing: Answer { .results { _ in } }
 
@@ -61,6 +64,8 @@ enum Plan {
     /// At once, if that takes microseconds: changing the thread takes as long. Otherwise on another
     /// thread. Its answer is withheld if the policy closes what it tells.
     case reading(Body)
+    /// On another thread, for a new session, which counts from now on.
+    case agreeing(Body)
 
     static func refuse(_ error: ServiceError, _ text: String) -> Plan {
         .now(.refusal(error, text))

@@ -5,116 +5,147 @@ internal import ValetSystem
 /// A program on the bus, as far as the kernel knows it. A program outside a sandbox can pose as
 /// another program of its user.
 final class AskingProgram: Sendable {
-    /// What a person is shown: one line.
-    let title: String
-    /// Its sandbox as policies name it: `flatpak:ORG.EXAMPLE.APP`, `snap:NAME`; nil for none.
-    let sandbox: String?
-    /// nil for a program that has ended.
-    private let process: Process?
-    /// Where the kernel shows processes.
-    private let folder: String
+    enum Sandbox: Equatable, Sendable {
+        case none
+        /// As policies name it: `flatpak:ORG.EXAMPLE.APP`, `snap:NAME`.
+        case named(String)
+        /// It cannot be told whether it is in a sandbox, and in which.
+        case unknown
+    }
 
     struct Executable: Equatable, Sendable {
         let path: String
         /// A sandbox can have another file at the path.
         let identity: FileIdentity
-    }
 
-    private struct Process: Equatable, Sendable {
-        let number: Int32
-        /// The start time as the kernel writes it. No later process with this number has the same
-        /// one.
-        let start: Substring
-        /// nil if the kernel does not show it.
-        let executable: Executable?
-
-        init?(_ number: Int32, in folder: String) {
-            // As long as the process has not ended, no other process has its number.
-            guard let handle = ProcessHandle(number),
-                let status = TextFile.contents("\(folder)/\(number)/stat"),
-                let fields = status.lastIndex(of: ")").map({ status[$0...].split(separator: " ") }),
-                fields.count > 20
-            else { return nil }
-            self.number = number
-            // The 22nd field (proc(5)); the second one may have spaces.
-            start = fields[20]
-            executable = AskingProgram.executable("\(folder)/\(number)/exe")
-            if handle.hasEnded { return nil }
+        static func == (left: Executable, right: Executable) -> Bool {
+            left.path == right.path && left.identity.isSameFile(as: right.identity)
         }
     }
 
+    /// What a person is shown: one line.
+    let title: String
+    let sandbox: Sandbox
+    /// nil if the kernel does not show it.
+    let executable: Executable?
+    /// nil for a program that has ended, or that was not looked at.
+    private let process: BusClientProcess?
+    /// Where the kernel shows the process; empty for a Flatpak for which a portal speaks.
+    private let folder: String
+
+    /// Looks at the program that a process runs. File systems that the program has chosen may keep
+    /// the thread waiting without end.
+    ///
     /// - Parameters:
     ///   - process: nil if the bus does not know it.
     ///   - folder: Where the kernel shows processes.
-    init(process: Int32?, in folder: String = "/proc") {
-        self.folder = folder
-        let number = process ?? 0
-        let found = Process(number, in: folder)
-        let sandbox = Self.sandbox("\(folder)/\(number)")
-        // If the process is still the same, the sandbox that was read is its own.
-        guard let found, Process(number, in: folder) == found else {
-            (title, self.sandbox, self.process) = ("A program that has ended", nil, nil)
+    init(_ process: BusClientProcess?, in folder: String = "/proc") {
+        self.folder = "\(folder)/\(process?.number ?? 0)"
+        var last: (executable: Executable?, sandbox: Sandbox)?
+        // A program that runs another file in between is looked at again.
+        for _ in 0..<3 {
+            let executable = Self.executable(self.folder)
+            let sandbox = Self.sandbox(self.folder)
+            last = (executable, sandbox)
+            if Self.executable(self.folder) == executable { break }
+            last = nil
+        }
+        // As long as the process has not ended, no other process has its number.
+        guard let process, !process.handle.hasEnded, let last else {
+            (title, sandbox, executable) = ("A program that has ended", .unknown, nil)
+            self.process = nil
             return
         }
-        let name = sandbox.map(Self.title(ofSandbox:)) ?? found.executable?.path ?? "A program"
-        title = "\(name) (process \(number))"
-        (self.sandbox, self.process) = (sandbox, found)
+        let name =
+            if case .named(let sandbox) = last.sandbox {
+                Self.title(ofSandbox: sandbox)
+            } else {
+                last.executable?.path ?? "A program"
+            }
+        title = "\(name) (process \(process.number))"
+        (executable, sandbox, self.process) = (last.executable, last.sandbox, process)
+    }
+
+    /// A program at which a look has not ended in time.
+    init(withoutLookAt process: BusClientProcess) {
+        title = "A program that does not answer (process \(process.number))"
+        (sandbox, executable, self.process, folder) = (.unknown, nil, nil, "/proc")
     }
 
     /// A Flatpak, for which a portal speaks.
     init(flatpak application: String) {
-        sandbox = "flatpak:" + application
+        sandbox = .named("flatpak:" + application)
         title = "The Flatpak \(application)"
-        (process, folder) = (nil, "")
+        (executable, process, folder) = (nil, nil, "")
     }
 
-    var executable: Executable? { process?.executable }
     /// False for a Flatpak for which a portal speaks.
     var hasProcess: Bool { !folder.isEmpty }
     /// Whether the process was found.
     var isKnown: Bool { process != nil }
+    /// Whether nothing that a policy asks for is unknown.
+    var isWhollyKnown: Bool { sandbox != .unknown && (executable != nil || !hasProcess) }
+    /// Whether the process has ended: nothing else can be known of the connection from then on.
+    var hasEnded: Bool { process?.handle.hasEnded ?? true }
 
-    /// Whether the process goes on, and runs the same file.
-    var isThere: Bool {
-        guard let process else { return false }
-        return Process(process.number, in: folder) == process
+    /// Whether the process goes on, and runs the same file. Asks no file system.
+    var isThere: Bool { !hasEnded && Self.executable(folder) == executable }
+
+    /// Whether both are the same file in the same process and sandbox.
+    func isSame(as other: AskingProgram) -> Bool {
+        guard let process, let others = other.process else { return false }
+        return process.handle === others.handle && executable == other.executable
+            && sandbox == other.sandbox
     }
 
-    private static func executable(_ link: String) -> Executable? {
+    private static func executable(_ folder: String) -> Executable? {
+        let link = folder + "/exe"
         guard let path = FilePath.target(ofLink: link),
-            let identity = try? GivenFile.identity(of: link)
+            let identity = FileIdentity(ofProgram: link)
         else { return nil }
         return Executable(path: path, identity: identity)
     }
 
-    private static func sandbox(_ folder: String) -> String? {
-        // A program in a Flatpak cannot change this file (flatpak-metadata(5)). systemd puts
-        // Flatpaks and snaps into control groups, which other programs can make as well.
-        if let text = TextFile.contents(folder + "/root/.flatpak-info"),
-            let id = application(inMetadata: text)
-        {
-            return "flatpak:" + id
+    /// A program in a Flatpak cannot change `.flatpak-info` (flatpak-metadata(5)). systemd puts
+    /// Flatpaks and snaps into control groups, which other programs can make as well.
+    private static func sandbox(_ folder: String) -> Sandbox {
+        var metadata = FlatpakMetadata()
+        let reading = TextFile.read(folder + "/root/.flatpak-info") { line, isWhole in
+            metadata.add(line, isWhole: isWhole)
         }
-        guard let text = TextFile.contents(folder + "/cgroup"),
-            let group = text.split(separator: "\n").last?.split(separator: "/").last
-        else { return nil }
-        return sandbox(inControlGroup: String(group))
+        switch reading {
+        case .absent: break
+        case .unreadable: return .unknown
+        case .read: return metadata.application.map { .named("flatpak:" + $0) } ?? .unknown
+        }
+        var groups: [String] = []
+        let isRead = TextFile.read(folder + "/cgroup") { line, isWhole in
+            groups.append(line)
+            return isWhole
+        }
+        return isRead == .read ? sandbox(inControlGroups: groups) : .unknown
     }
 
-    /// The `name` of the group `Application`.
-    static func application(inMetadata text: String) -> String? {
-        var group: Substring = ""
-        for line in text.split(separator: "\n") {
-            if line.hasPrefix("[") { group = line }
-            if group == "[Application]", line.hasPrefix("name=") {
-                return String(line.dropFirst(5))
-            }
+    /// The sandbox by the lines of `cgroup` in proc(5). A program may be in a group below the one
+    /// that systemd has made.
+    static func sandbox(inControlGroups lines: [String]) -> Sandbox {
+        // `NUMBER:CONTROLLERS:PATH`
+        guard !lines.isEmpty, lines.allSatisfy({ $0.split(separator: ":").count >= 2 }) else {
+            return .unknown
         }
-        return nil
+        let names = Set(
+            lines.flatMap { line in
+                line.split(separator: "/").compactMap { sandbox(inControlGroup: String($0)) }
+            })
+        guard let name = names.first else { return .none }
+        return names.count == 1 ? .named(name) : .unknown
     }
 
     /// `app-flatpak-ORG.EXAMPLE.APP-1234.scope`, `snap.NAME.APP-UUID.scope`.
-    static func sandbox(inControlGroup group: String) -> String? {
+    static func sandbox(inControlGroup component: String) -> String? {
+        // The kernel marks a group that was removed.
+        let mark = " (deleted)"
+        let group = component.hasSuffix(mark) ? String(component.dropLast(mark.count)) : component
         guard group.hasSuffix(".scope") || group.hasSuffix(".service") else { return nil }
         let flatpak = "app-flatpak-"
         if group.hasPrefix(flatpak), group.hasSuffix(".scope") {
@@ -130,5 +161,36 @@ final class AskingProgram: Sendable {
     private static func title(ofSandbox name: String) -> String {
         let parts = name.split(separator: ":", maxSplits: 1)
         return "The \(parts[0] == "snap" ? "snap" : "Flatpak") \(parts.last ?? "")"
+    }
+}
+
+/// The file `.flatpak-info` of a Flatpak: a key file, line by line.
+struct FlatpakMetadata {
+    /// The `name` of the group `Application`.
+    private(set) var application: String?
+    private var isInGroup = false
+
+    /// - Returns: Whether the name is not yet known.
+    mutating func add(_ line: String, isWhole: Bool = true) -> Bool {
+        let line = line.trimmed
+        if line.hasPrefix("[") {
+            isInGroup = line == "[Application]"
+            return true
+        }
+        guard isInGroup, let equals = line.firstIndex(of: "="),
+            line[..<equals].trimmed == "name"
+        else { return true }
+        let name = line[line.index(after: equals)...].trimmed
+        if isWhole, !name.isEmpty { application = String(name) }
+        return false
+    }
+}
+
+extension StringProtocol where SubSequence == Substring {
+    /// Without blanks at both ends, a carriage return among them.
+    var trimmed: Substring {
+        let rest = drop(while: \.isWhitespace)
+        guard let last = rest.lastIndex(where: { !$0.isWhitespace }) else { return "" }
+        return rest[...last]
     }
 }

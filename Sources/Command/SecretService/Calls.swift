@@ -74,7 +74,7 @@ extension SecretService {
                     message.write(found.locked, as: "o")
                 }
             }
-        case "Unlock": return call.paths().map { unlock($0, for: call.sender) }
+        case "Unlock": return call.paths().map(unlock)
         case "Lock": return call.paths().map(lock)
         case "GetSecrets":
             guard let paths = call.paths(), let session = call.text("o") else { return nil }
@@ -115,12 +115,13 @@ extension SecretService {
         let client = call.sender
         switch algorithm {
         case TransferSession.plainName:
-            guard let number = newSession(of: client) else { return Self.tooManyObjects }
-            clients[client, default: Client()].sessions[number] = .plain
+            guard mayOpenSession(client) else { return .now(Self.tooManyObjects) }
+            owner(of: client)?.sessionCount += 1
+            let path = addSession(.plain, to: client)
             return .now(
                 .results { message in
                     message.write(variant: "s") { message.write("") }
-                    message.write(ObjectPath.session(number).text, as: "o")
+                    message.write(path, as: "o")
                 })
         case TransferSession.encryptedName:
             guard let cipher = TransferCipher.ofSystem else { break }
@@ -128,16 +129,14 @@ extension SecretService {
             _ = call.inside("v", "ay") {
                 key = call.withBytes { bytes in bytes.indices.map { bytes[$0] } }
             }
-            guard let key, let agreed = TransferSession.agree(with: key, by: cipher) else {
-                return nil
+            guard let key else { return nil }
+            guard mayOpenSession(client) else { return .now(Self.tooManyObjects) }
+            return .agreeing { (_) throws(KeychainFailure) in
+                guard let agreement = TransferSession.agree(with: key, by: cipher) else {
+                    return .refusal(.invalidArguments, "the arguments of OpenSession")
+                }
+                return .agreed(agreement)
             }
-            guard let number = newSession(of: client) else { return Self.tooManyObjects }
-            clients[client, default: Client()].sessions[number] = agreed.session
-            return .now(
-                .results { message in
-                    message.write(variant: "ay") { message.write(agreed.publicKey.span) }
-                    message.write(ObjectPath.session(number).text, as: "o")
-                })
         default: break
         }
         return .refuse(.notSupported, "the algorithm \(algorithm) is not supported")
@@ -146,11 +145,8 @@ extension SecretService {
     /// Half the maximum size of a bus message.
     private static let maximalReplyByteCount = 64 << 20
     /// Each question takes a thread. One is shown at a time; the others wait.
-    static let (maximalAskedCount, maximalAskedCountOfClient) = (8, 2)
+    static let (maximalAskedCount, maximalAskedCountOfOwner) = (32, 2)
     private static let maximalPathByteCount = 1 << 20
-
-    private static let tooManyObjects = Plan.refuse(
-        .limitsExceeded, "this client has too many sessions, prompts or paths")
 
     private func createCollection(_ call: borrowing BusMessage) -> Plan? {
         guard let properties = call.newProperties(), let alias = call.text() else { return nil }
@@ -167,19 +163,13 @@ extension SecretService {
     }
 
     /// Answers at once with what is open, and asks a person for the rest.
-    private func unlock(_ paths: [String], for client: String) -> Plan {
-        guard let number = newPrompt(of: client),
-            paths.reduce(0, { $0 + $1.utf8.count }) <= Self.maximalPathByteCount
-        else { return Self.tooManyObjects }
-        let inbox = inbox
+    private func unlock(_ paths: [String]) -> Plan {
+        guard paths.reduce(0, { $0 + $1.utf8.count }) <= Self.maximalPathByteCount else {
+            return .now(Self.tooManyObjects)
+        }
         return .reading { (holdings) throws(KeychainFailure) in
             let (open, prompt) = try holdings.unlocking(paths)
-            if let prompt { inbox.add(.promptNeeded(client, number, prompt)) }
-            return .results { message in
-                message.write(open, as: "o")
-                message.write(
-                    prompt == nil ? ObjectPath.none : ObjectPath.prompt(number).text, as: "o")
-            }
+            return .unlocking(open, prompt)
         }
     }
 
@@ -194,7 +184,8 @@ extension SecretService {
         }
         return .changing { (holdings) throws(KeychainFailure) in
             var allowed: [String] = []
-            for path in kept where try holdings.access(to: ObjectPath(path)) != .deny {
+            // It closes the keychain for all programs.
+            for path in kept where try holdings.access(to: ObjectPath(path)) == .allow {
                 allowed.append(path)
             }
             let kept = allowed
@@ -264,6 +255,7 @@ extension SecretService {
         guard case .session(let number) = object,
             clients[call.sender]?.sessions.removeValue(forKey: number) != nil
         else { return Self.noSession }
+        owner(of: call.sender)?.sessionCount -= 1
         return .now(.nothing)
     }
 

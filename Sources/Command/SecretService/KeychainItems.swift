@@ -72,6 +72,7 @@ struct KeychainItems: SecretItems {
     ) throws(KeychainFailure) -> FoundItems<PersistentReference> {
         // More than anybody looks at one by one.
         let limit = 100_000
+        try checkQuick(query)
         return try session.store.references(
             query, for: session.caller, lookupCount: lookupCount, limit: limit)
     }
@@ -125,15 +126,20 @@ struct KeychainItems: SecretItems {
     }
 
     private func opened(_ query: ItemQuery) throws(KeychainFailure) -> [StoredItem] {
-        var query = query
-        if isQuick { query.limit = Holdings.quickCount + 1 }
+        try checkQuick(query)
         let found = try existing { () throws(KeychainFailure) in
             try session.attributes(of: query).items
         }
-        if let limit = query.limit, found?.count == limit {
+        return found ?? []
+    }
+
+    /// - Throws: `timedOut` if a quick call would look at many items.
+    private func checkQuick(_ query: ItemQuery) throws(KeychainFailure) {
+        guard isQuick else { return }
+        let count = Holdings.quickCount
+        if try session.store.mayFind(moreThan: count, by: query, for: session.caller) {
             throw KeychainFailure(.timedOut, during: "look at many items")
         }
-        return found ?? []
     }
 
     /// Before the first unlock, when no item can be found, there may be one of any id.
@@ -245,8 +251,8 @@ func existing<R>(_ body: () throws(KeychainFailure) -> R) throws(KeychainFailure
     }
 }
 
-/// The result of `body`; nil if it finds no item, and before the first unlock, when neither items nor
-/// collections can be found.
+/// The result of `body`; nil if it finds no item, and before the first unlock, when neither items
+/// nor collections can be found.
 func unlessLocked<R>(_ body: () throws(KeychainFailure) -> R) throws(KeychainFailure) -> R? {
     do {
         return try existing(body)

@@ -156,7 +156,8 @@ final class KeychainObserver: Sendable {
                         .noted("valet: warning: programs hear late of changes: \(error.message)"))
                 }
                 isNoted = true
-                _ = WaitLimit(until: Deadline(after: Self.retryPause), cancellation: end).wait(for: -1)
+                _ = WaitLimit(until: Deadline(after: Self.retryPause), cancellation: end).wait(
+                    for: -1)
                 seen = look(after: seen)
             }
         }

@@ -88,9 +88,7 @@ extension SecretService {
             return .refuse(.invalidArguments, "an application without an id has no secret")
         }
         // Every program that may call this connection could name any application.
-        guard let desktop = bus.process(of: Portal.desktopName),
-            desktop == bus.process(of: call.sender)
-        else {
+        guard call.sender == portal.owner else {
             return .refuse(.accessDenied, "only the owner of \(Portal.desktopName) may ask")
         }
         guard let output = call.descriptor() else { return nil }

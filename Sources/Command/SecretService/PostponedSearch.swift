@@ -71,7 +71,9 @@ extension Holdings {
     ) throws(KeychainFailure) -> [ItemPath] {
         let items = try items(existing: collection)
         do {
-            return try items.ids(having: attributes).map { ItemPath(collection: collection, id: $0) }
+            return try items.ids(having: attributes).map {
+                ItemPath(collection: collection, id: $0)
+            }
         } catch {
             guard error.code == .locked, try isBeforeFirstUnlock() else { throw error }
             return [try postponed(attributes, in: collection)]

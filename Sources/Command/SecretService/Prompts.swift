@@ -2,6 +2,7 @@
 
 internal import ValetKeychainModel
 internal import ValetKeychainServices
+internal import ValetKeychainStore
 internal import ValetSystem
 
 // Prompts (Secret Service API 0.2, "Prompts and Prompting"). There is one passcode, so there is one
@@ -10,16 +11,18 @@ internal import ValetSystem
 extension SecretService {
     func planPrompt(_ call: borrowing BusMessage, _ object: ObjectPath) -> Plan {
         let client = call.sender
-        guard case .prompt(let number) = object, let prompt = clients[client]?.prompts[number]
+        guard case .prompt(let number) = object, let prompt = clients[client]?.prompts[number],
+            let program = clients[client]?.caller?.view?.program
         else {
             return .refuse(.noSuchObject, "there is no such prompt of this client")
         }
         guard call.member != "Dismiss" else {
             prompt.cancellation.cancel()
-            if prompt.stage != .asked { inbox.add(.prompted(number, .no)) }
+            if prompt.stage != .asked { inbox.add(.prompted(number, .no, nil)) }
             return .now(.nothing)
         }
         guard prompt.stage == .made else { return .now(.nothing) }
+        clients[client]?.prompts[number]?.program = program
         let inbox = inbox
         return .changing { (_) throws(KeychainFailure) in
             if let reason = DesktopQuestion.obstacle() { return .refusal(.failed, reason) }
@@ -28,38 +31,51 @@ extension SecretService {
         }
     }
 
-    /// Asks the person, unless the question is open already.
+    /// Asks the person, unless the question is open already, or has to wait for a place. Each
+    /// program has few places, so that nobody can keep others waiting.
     func begin(_ number: UInt64, of client: String) {
-        guard let prompt = clients[client]?.prompts[number], prompt.stage == .made else { return }
+        guard let prompt = clients[client]?.prompts[number], let program = prompt.program,
+            let owner = clients[client]?.caller?.owner, [.made, .queued].contains(prompt.stage)
+        else { return }
         guard !prompt.isForPasscode || passcodeQuestion == nil else {
             clients[client]?.prompts[number]?.stage = .waiting
             return
         }
-        let ownCount = clients[client]?.prompts.values.count { $0.stage == .asked } ?? 0
-        guard askedCount < Self.maximalAskedCount, ownCount < Self.maximalAskedCountOfClient else {
-            return inbox.add(.prompted(number, .failed("too many questions are open")))
+        let ownCount = asked.values.count { $0 === owner }
+        guard asked.count < Self.maximalAskedCount, ownCount < Self.maximalAskedCountOfOwner else {
+            clients[client]?.prompts[number]?.stage = .queued
+            return
         }
         clients[client]?.prompts[number]?.stage = .asked
+        asked[number] = owner
         if prompt.isForPasscode { passcodeQuestion = number }
         let inbox = inbox
-        let program =
-            clients[client]?.access?.program ?? AskingProgram(process: process(of: client))
-        prompt.ask(holdings.list.session, onBehalfOf: program) { outcome in
-            inbox.add(.prompted(number, outcome))
+        prompt.ask(holdings.list.session, onBehalfOf: program) { outcome, period in
+            inbox.add(.prompted(number, outcome, period))
         }
+    }
+
+    /// Asks what has waited for a place, in the order of the prompts.
+    private func beginQueued() {
+        let queued = clients.flatMap { name, client in
+            client.prompts.filter { $0.value.stage == .queued }.map { ($0.key, name) }
+        }
+        for (number, name) in queued.sorted(by: { $0.0 < $1.0 }) { begin(number, of: name) }
     }
 
     /// Completes the prompt of a question that has its answer, and those that waited for it.
     func complete(
-        _ number: UInt64, _ outcome: DesktopQuestion.Answer
+        _ number: UInt64, _ outcome: DesktopQuestion.Answer, _ period: LockPeriod?
     ) throws(SystemError) {
+        asked[number] = nil
+        defer { beginQueued() }
         // Clients only hear that it was dismissed.
         if case .failed(let reason) = outcome {
             note("valet: warning: the keychain was not unlocked: \(reason)")
         }
         let found = clients.first { $0.value.prompts[number] != nil }
         let isDismissed = found?.value.prompts[number]?.cancellation.isCancelled ?? true
-        if let client = found?.key { try complete(number, of: client, outcome) }
+        if let client = found?.key { try complete(number, of: client, outcome, period) }
         guard number == passcodeQuestion else { return }
         passcodeQuestion = nil
         for (client, state) in clients {
@@ -72,7 +88,7 @@ extension SecretService {
                     // The person has seen the name of another program.
                     begin(number, of: client)
                 } else {
-                    try complete(number, of: client, outcome)
+                    try complete(number, of: client, outcome, period)
                 }
             }
         }
@@ -89,13 +105,18 @@ extension SecretService {
     }
 
     private func complete(
-        _ number: UInt64, of client: String, _ outcome: DesktopQuestion.Answer
+        _ number: UInt64, of client: String, _ outcome: DesktopQuestion.Answer,
+        _ period: LockPeriod?
     ) throws(SystemError) {
-        guard let prompt = clients[client]?.prompts[number] else { return }
-        guard case .yes = outcome else { return try emitCompleted(number, of: client, nil) }
-        clients[client]?.prompts[number]?.stage = .answered
-        clients[client]?.access?.granted.formUnion(prompt.collections)
-        for name in prompt.collections { try emitLocked(false, name, to: client) }
+        guard let state = clients[client], let prompt = state.prompts[number] else { return }
+        guard case .yes = outcome, isStill(prompt, state),
+            prompt.collections.isEmpty || period != nil
+        else { return try emitCompleted(number, of: client, nil) }
+        state.prompts[number]?.stage = .answered
+        for name in prompt.collections {
+            state.access?.granted[name] = period
+            try emitLocked(false, name, to: client)
+        }
         let (inbox, objects) = (inbox, prompt.objects)
         let holdings = holdings.seen(by: clients[client]?.access)
         // Programs read the label of an item as soon as they hear that it is unlocked.
@@ -106,6 +127,13 @@ extension SecretService {
         }
     }
 
+    /// Whether the client still is the program that the person was shown, if that counts.
+    private func isStill(_ prompt: UnlockPrompt, _ client: Client) -> Bool {
+        guard let access = client.access else { return true }
+        guard let shown = prompt.program else { return false }
+        return access.program.isThere && access.program.isSame(as: shown)
+    }
+
     /// Tells the client of a prompt how it ended.
     ///
     /// - Parameter objects: What is unlocked; nil if the prompt was dismissed.
@@ -113,6 +141,7 @@ extension SecretService {
         _ number: UInt64, of client: String, _ objects: [String]?
     ) throws(SystemError) {
         guard clients[client]?.prompts.removeValue(forKey: number) != nil else { return }
+        owner(of: client)?.promptCount -= 1
         try bus.emit(
             "Completed", of: Interface.prompt.rawValue, at: ObjectPath.prompt(number).text,
             to: client

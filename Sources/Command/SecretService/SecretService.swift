@@ -23,13 +23,13 @@ final class SecretService {
         case lockChanged(isLocked: Bool, [PropertyChange])
         /// What a client can read of items that it has seen.
         case seen(_ client: String, ClientAccess?, [PropertyChange])
-        /// Something that a client wants to use needs that prompt.
-        case promptNeeded(_ client: String, UInt64, UnlockPrompt)
         case promptBegun(_ client: String, UInt64)
-        /// The question of a prompt has its answer.
-        case prompted(UInt64, DesktopQuestion.Answer)
+        /// The question of a prompt has its answer; a yes counts as long as the period.
+        case prompted(UInt64, DesktopQuestion.Answer, LockPeriod?)
         /// The client of a prompt can hear what is unlocked.
         case completed(_ client: String, UInt64, [String])
+        /// A look at the program of a process has ended.
+        case looked(BusClientProcess, ProgramView)
         /// Something for the person who runs the service.
         case noted(String)
     }
@@ -40,35 +40,44 @@ final class SecretService {
         case deleted = "ItemDeleted"
     }
 
-    /// A call that another thread carries out.
-    private final class Call {
+    /// A call that is not answered yet.
+    fileprivate final class Call {
         let message: BusMessage
+        let sender: String
         /// What the program that called may do; nil without a policy.
-        let access: ClientAccess?
+        var access: ClientAccess?
         /// Whether the call changes something.
-        let isChange: Bool
+        var isChange = false
+        /// For whom a session is counted that the call may not get.
+        var reserved: Owner?
 
-        init(_ message: consuming BusMessage, _ access: ClientAccess?, isChange: Bool) {
+        init(_ message: consuming BusMessage) {
+            sender = message.sender
             self.message = message
-            self.access = access
-            self.isChange = isChange
         }
     }
 
     /// What a client has, until it closes it or leaves the bus.
-    struct Client {
+    final class Client {
         var sessions: [UInt64: TransferSession] = [:]
         var prompts: [UInt64: UnlockPrompt] = [:]
         var seen = SeenItems()
+        /// nil until the bus has named the process.
+        fileprivate(set) var caller: Caller?
+        fileprivate var isAskedFor = false
         /// nil without a policy.
         var access: ClientAccess?
+        /// Calls that wait until the program is known.
+        fileprivate var held: [Call] = []
 
-        var isEmpty: Bool { sessions.isEmpty && prompts.isEmpty }
+        var isEmpty: Bool { sessions.isEmpty && prompts.isEmpty && held.isEmpty }
     }
 
-    /// Limits per client: none needs more, and more could fill the memory. A prompt has up to 1 MiB
-    /// of paths.
+    /// Limits per program: none needs more, and more could fill the memory. A prompt has up to
+    /// 1 MiB of paths.
     private static let (maximalSessionCount, maximalPromptCount) = (1_000, 16)
+    /// The limit per client of calls that wait until its program is known.
+    private static let maximalHeldCount = 1_024
     /// How long the end of the service may take: each of its threads may be in a call, which takes
     /// five seconds at most.
     private static let longestEnd = Duration.seconds(10)
@@ -86,6 +95,13 @@ final class SecretService {
     /// Writes a line for the person who runs the service.
     let note: (String) -> Void
     private var calls: [UInt64: Call] = [:]
+    private let callers = Callers()
+    /// The clients whose processes the bus was asked for, by the numbers of these calls.
+    private var questions: [UInt64: String] = [:]
+    /// The connection of the desktop's portal, and the call that asks for it.
+    private(set) var portal: (owner: String?, question: UInt64) = (nil, 0)
+    /// Whose the questions are that have a thread: one is shown, the others wait for it to end.
+    var asked: [UInt64: Owner] = [:]
     private var lastNumber: UInt64 = 0
     /// False when the service ends.
     private var isTakingCalls = true
@@ -106,6 +122,10 @@ final class SecretService {
             "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
                 + "member='NameOwnerChanged',arg2=''")
         try bus.listen("type='signal',sender='org.freedesktop.DBus',member='NameLost'")
+        try bus.listen(
+            "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
+                + "member='NameOwnerChanged',arg0='\(Portal.desktopName)'")
+        portal.question = try bus.askForOwner(of: Portal.desktopName)
         observer.start()
         guard try bus.own(Self.busName, replacing: replacing) else {
             throw SystemError(
@@ -145,13 +165,15 @@ final class SecretService {
         var end = idle.map { Deadline(after: $0) } ?? .never
         while true {
             do throws(SystemError) {
-                for event in inbox.take() { try handle(event) }
-                let limit = WaitLimit(until: end, signals: inbox.descriptor)
+                try takeEvents()
+                let limit = WaitLimit(
+                    until: min(end, callers.nextEnd ?? .never), signals: inbox.descriptor)
                 guard let message = try bus.receive(limit) else { continue }
                 end = idle.map { Deadline(after: $0) } ?? .never
                 guard try handle(message) else { return .replaced }
             } catch {
                 switch error.code {
+                case .timedOut where !end.hasPassed: break
                 case .timedOut
                 where calls.isEmpty && clients.values.allSatisfy(\.isEmpty)
                     && !holdings.hasSessionItems:
@@ -175,12 +197,23 @@ final class SecretService {
             for prompt in client.prompts.values { prompt.cancellation.cancel() }
         }
         while true {
-            for event in inbox.take() { try handle(event) }
-            guard !calls.isEmpty || bus.hasUnsentMessages else { return }
-            let limit = WaitLimit(until: deadline, signals: inbox.descriptor)
-            guard let message = try bus.receive(limit) else { continue }
-            _ = try handle(message)
+            try takeEvents()
+            let isHolding = clients.values.contains { !$0.held.isEmpty }
+            guard !calls.isEmpty || isHolding || bus.hasUnsentMessages else { return }
+            let limit = WaitLimit(
+                until: min(deadline, callers.nextEnd ?? .never), signals: inbox.descriptor)
+            do {
+                guard let message = try bus.receive(limit) else { continue }
+                _ = try handle(message)
+            } catch {
+                guard error.code == .timedOut, !deadline.hasPassed else { throw error }
+            }
         }
+    }
+
+    private func takeEvents() throws(SystemError) {
+        for event in inbox.take() { try handle(event) }
+        for caller in callers.takeLate(version: policy.version) { try release(caller) }
     }
 
     /// Gives up the names, so that the bus starts a new service for later calls, and takes the
@@ -198,27 +231,15 @@ final class SecretService {
     /// - Returns: false if this is not the Secret Service any more.
     private func handle(_ message: consuming BusMessage) throws(SystemError) -> Bool {
         switch message.kind {
-        case .call:
-            let sender = message.sender
-            let access = access(of: sender)
-            // With a policy, an unknown program is refused every call, changes included.
-            if let access, !access.program.isKnown {
-                try send(Self.unknownProgram, to: message)
-                return true
-            }
-            switch plan(message) {
-            case .now(let answer): try send(answer, to: message)
-            case .reading(let body):
-                // Answers in turn: at once only if no earlier call of the client is pending.
-                if !workers.isBusy(for: sender) {
-                    let answer = Answer.of(body, holdings.seen(by: access).quick)
-                    guard case .refusal(.timeout, _) = answer else {
-                        try send(answer, to: message, access)
-                        return true
-                    }
-                }
-                ask(message, body, access, isChange: false)
-            case .changing(let body): ask(message, body, access, isChange: true)
+        case .call: try receive(Call(message))
+        case .reply, .error:
+            guard let number = message.answeredCall else { break }
+            if number == portal.question {
+                portal.owner = message.kind == .reply ? message.text() : nil
+            } else if let name = questions.removeValue(forKey: number), let client = clients[name] {
+                let caller = callers.caller(name, message.process())
+                client.caller = caller
+                try release(caller)
             }
         case .signal:
             // Any connection can send any signal to any other.
@@ -226,10 +247,10 @@ final class SecretService {
             switch message.member {
             case "NameLost": return message.text() != Self.busName
             case "NameOwnerChanged":
-                guard let name = message.text(), message.text() != nil, message.text() == "" else {
-                    break
-                }
-                leave(name)
+                guard let name = message.text(), message.text() != nil, let owner = message.text()
+                else { break }
+                if name == Portal.desktopName { portal.owner = owner.isEmpty ? nil : owner }
+                if owner.isEmpty { leave(name) }
             default: break
             }
         default: break
@@ -237,54 +258,122 @@ final class SecretService {
         return true
     }
 
-    /// Has another thread carry out a call.
-    private func ask(
-        _ message: consuming BusMessage, _ body: @escaping Plan.Body, _ access: ClientAccess?,
-        isChange: Bool
-    ) {
-        lastNumber += 1
-        let (number, inbox, holdings) = (lastNumber, inbox, holdings.seen(by: access))
-        let sender = message.sender
-        calls[number] = Call(message, access, isChange: isChange)
-        guard isTakingCalls else {
-            return inbox.add(
-                .answered(number, .refusal(.failed, "the service is ending: try again")))
+    /// Answers a call, or begins to; later if the program that calls is not known yet, or if
+    /// earlier calls of the client wait for that.
+    private func receive(_ call: Call) throws(SystemError) {
+        let client = clients[call.sender] ?? Client()
+        // A client that is known from now on is forgotten when it leaves.
+        clients[call.sender] = client
+        if client.held.isEmpty, try isReady(client, for: call) { return try handle(call, client) }
+        guard client.held.count < Self.maximalHeldCount else {
+            return try send(Self.tooManyCalls, to: call)
         }
-        let refusal: Answer
-        switch workers.run(
-            for: sender, { inbox.add(.answered(number, Answer.of(body, holdings))) })
-        {
-        case .taken: return
-        case .tooManyJobs: refusal = .refusal(.limitsExceeded, "too many calls")
-        case .noThread: refusal = .refusal(.failed, "no thread could be started: try again")
-        }
-        inbox.add(.answered(number, refusal))
+        client.held.append(call)
     }
+
+    /// Handles calls that have waited until a program is known.
+    private func release(_ caller: Caller) throws(SystemError) {
+        for client in caller.clients.compactMap({ clients[$0] }) where !client.held.isEmpty {
+            let held = client.held
+            client.held = []
+            for call in held {
+                if client.held.isEmpty, try isReady(client, for: call) {
+                    try handle(call, client)
+                } else {
+                    client.held.append(call)
+                }
+            }
+        }
+    }
+
+    private func handle(_ call: Call, _ client: Client) throws(SystemError) {
+        // With a policy, an unknown program is refused every call, changes included.
+        if let access = client.access, !access.program.isKnown {
+            return try send(Self.unknownProgram, to: call)
+        }
+        call.access = client.access?.during(lockPeriod(of: client))
+        switch plan(call.message) {
+        case .now(let answer): try send(answer, to: call)
+        case .agreeing(let body):
+            call.reserved = owner(of: call.sender)
+            call.reserved?.sessionCount += 1
+            call.isChange = true
+            ask(call, body)
+        case .reading(let body):
+            // Answers in turn: at once only if no earlier call of the client is pending.
+            if !workers.isBusy(for: call.sender) {
+                let answer = Answer.of(body, holdings.seen(by: call.access).quick)
+                guard case .refusal(.timeout, _) = answer else { return try finish(call, answer) }
+            }
+            ask(call, body)
+        case .changing(let body):
+            call.isChange = true
+            ask(call, body)
+        }
+    }
+
+    /// Has another thread carry out a call.
+    private func ask(_ call: Call, _ body: @escaping Plan.Body) {
+        lastNumber += 1
+        let (number, inbox, holdings) = (lastNumber, inbox, holdings.seen(by: call.access))
+        calls[number] = call
+        func refuse(_ answer: Answer) { inbox.add(.answered(number, answer)) }
+        guard isTakingCalls else {
+            return refuse(.refusal(.failed, "the service is ending: try again"))
+        }
+        let job = Workers.Job(
+            run: { inbox.add(.answered(number, Answer.of(body, holdings))) },
+            refuse: { inbox.add(.answered(number, Self.tooManyCalls)) })
+        switch workers.run(for: call.sender, of: owner(of: call.sender)?.name ?? "", job) {
+        case .taken: break
+        case .tooManyJobs: refuse(Self.tooManyCalls)
+        case .noThread: refuse(.refusal(.failed, "no thread could be started: try again"))
+        }
+    }
+
+    private static let tooManyCalls = Answer.refusal(.limitsExceeded, "too many calls")
 
     private static let unknownProgram = Answer.refusal(
         .isLocked, "the program that asks is not known, and there is a policy")
 
-    /// Sends the answer of a read if the program and the policy are as they were at the time of the
-    /// call, and no grant has been withdrawn since; otherwise sends a refusal.
-    private func send(
-        _ answer: Answer, to call: borrowing BusMessage, _ access: ClientAccess?
-    ) throws(SystemError) {
-        let isCurrent = isCurrent(access, of: call.sender)
+    /// Sends the answer of a call. That of a read goes out if the program and the policy are as
+    /// they were at the time of the call, and no grant has ended since; otherwise a refusal does.
+    private func finish(_ call: Call, _ answer: Answer) throws(SystemError) {
+        let isCurrent = call.isChange || isCurrent(call.access, of: call.sender)
         try send(isCurrent ? answer : Answer(ClosedItems.closed), to: call)
     }
 
     /// Whether a client may still do what it could with this access.
-    func isCurrent(_ access: ClientAccess?, of client: String) -> Bool {
-        guard let access else { return currentPolicy() == nil }
-        return access.program.isThere && currentPolicy() != nil
-            && access.version == policy.version
-            && access.granted.isSubset(of: clients[client]?.access?.granted ?? [])
+    func isCurrent(_ access: ClientAccess?, of name: String) -> Bool {
+        let isFree = currentPolicy() == nil
+        guard let access else { return isFree }
+        guard !isFree, access.program.isThere, access.version == policy.version else {
+            return false
+        }
+        guard !access.granted.isEmpty else { return true }
+        guard let client = clients[name] else { return false }
+        let period = lockPeriod(of: client)
+        return access.granted.allSatisfy { name, granted in
+            granted == period && client.access?.granted[name] == granted
+        }
     }
 
-    private func send(_ answer: Answer, to call: borrowing BusMessage) throws(SystemError) {
+    private func send(_ answer: Answer, to call: Call) throws(SystemError) {
+        var answer = answer
         switch answer {
-        case .results(let write): try bus.reply(to: call, write)
-        case .refusal(let error, let text): try bus.refuse(call, error.rawValue, text)
+        case .unlocking(let open, let prompt):
+            answer = self.answer(open, prompt, for: call.sender)
+        case .agreed(let agreement):
+            // The session of a client that has left counts for nobody.
+            if clients[call.sender] != nil { call.reserved = nil }
+            answer = self.answer(agreement, for: call.sender)
+        case .results, .refusal: break
+        }
+        if let owner = call.reserved { owner.sessionCount -= 1 }
+        switch answer {
+        case .results(let write): try bus.reply(to: call.message, write)
+        case .refusal(let error, let text): try bus.refuse(call.message, error.rawValue, text)
+        case .unlocking, .agreed: break
         }
     }
 
@@ -292,150 +381,118 @@ final class SecretService {
         switch event {
         case .answered(let number, let answer):
             guard let call = calls.removeValue(forKey: number) else { return }
-            if call.isChange {
-                try send(answer, to: call.message)
-            } else {
-                try send(answer, to: call.message, call.access)
-            }
+            try finish(call, answer)
         case .sessionItem(let change, let item):
             try emit(change.rawValue, item: item)
             if change == .changed { tellSeenItems([item]) }
         case .observed(let observed): try handle(observed)
         case .lockChanged(let isLocked, let properties):
-            if isLocked { for client in clients.keys { clients[client]?.access?.granted = [] } }
+            if isLocked { for client in clients.values { client.access?.granted = [:] } }
             try emitLock(isLocked, properties)
             if !isLocked { endPasscodeQuestion() }
             tellSeenItems()
         case .seen(let client, let access, let changes):
             try emit(changes, seenBy: client, access)
-        case .promptNeeded(let client, let number, let prompt):
-            // Ignored if the client has left the bus.
-            clients[client]?.prompts[number] = prompt
         case .promptBegun(let client, let number): begin(number, of: client)
-        case .prompted(let number, let outcome): try complete(number, outcome)
+        case .prompted(let number, let outcome, let period):
+            try complete(number, outcome, period)
         case .completed(let client, let number, let objects):
             try emitCompleted(number, of: client, objects)
+        case .looked(let process, let view):
+            if let caller = callers.add(view, of: process) { try release(caller) }
         case .noted(let text): note(text)
-        }
-    }
-
-    // MARK: Signals
-
-    func emit(
-        _ member: String, item: ItemPath, to client: String? = nil
-    ) throws(SystemError) {
-        let collection = ObjectPath.collection(item.collection).text
-        try bus.emit(member, of: Interface.collection.rawValue, at: collection, to: client) {
-            $0.write(item.text, as: "o")
-        }
-    }
-
-    private func handle(_ observed: ObservedChanges) throws(SystemError) {
-        for change in observed.changes { try emit(change) }
-        guard currentPolicy() == nil else {
-            // Signals that go to all programs tell nothing of what is in an item.
-            return tellSeenItems(observed.items)
-        }
-        for change in observed.properties { try emit(change) }
-        tellSeenItems(observed.untold)
-    }
-
-    private func emit(_ change: ObservedChange) throws(SystemError) {
-        switch change.subject {
-        case .item(let item): try emit("Item" + change.kind.rawValue, item: item)
-        case .collection(let name): try emit("Collection" + change.kind.rawValue, name)
-        }
-    }
-
-    private func emit(_ member: String, _ collection: String) throws(SystemError) {
-        try bus.emit(member, of: Interface.service.rawValue, at: ObjectPath.root) {
-            $0.write(ObjectPath.collection(collection).text, as: "o")
-        }
-    }
-
-    /// Tells that all collections of the keychain were locked or unlocked.
-    private func emitLock(
-        _ isLocked: Bool, _ properties: [PropertyChange]
-    ) throws(SystemError) {
-        for change in properties {
-            guard case .collection(let name) = change.object else {
-                try emit(change)
-                continue
-            }
-            if currentPolicy() == nil { try emit(change) } else { try emitLocked(isLocked, name) }
-            try emit("CollectionChanged", name)
-            guard !isLocked else { continue }
-            for (client, state) in clients where state.access?.access(to: name) ?? .allow != .allow
-            {
-                try emitLocked(true, name, to: client)
-            }
-        }
-    }
-
-    func emitLocked(
-        _ isLocked: Bool, _ collection: String, to client: String? = nil
-    ) throws(SystemError) {
-        let change = PropertyChange(
-            object: .collection(collection), properties: [("Locked", .flag(isLocked))])
-        try emit(change, to: client)
-    }
-
-    func emit(_ change: PropertyChange, to client: String? = nil) throws(SystemError) {
-        try bus.emit(
-            "PropertiesChanged", of: Interface.properties.rawValue, at: change.object.text,
-            to: client
-        ) { message in
-            message.write(change.object.interface.rawValue)
-            message.write(change.properties)
-            message.write([], as: "s")
         }
     }
 
     // MARK: Clients
 
-    func process(of client: String) -> Int32? { bus.process(of: client) }
+    /// By whom the calls of a client are counted.
+    func owner(of client: String) -> Owner? { clients[client]?.caller?.owner }
+
+    /// The program of a client, as it was when it was last looked at.
+    func program(of client: String) -> AskingProgram? { clients[client]?.caller?.view?.program }
 
     /// The policy; nil without a file. A mistake in the file is noted when it is first seen.
-    private func currentPolicy() -> AccessPolicy? {
+    func currentPolicy() -> AccessPolicy? {
         let found = policy.current()
         if policy.problem?.message != notedProblem {
             notedProblem = policy.problem?.message
             if let notedProblem {
-                note(
-                    "valet: warning: no program can use its secrets: \(policy.path): "
-                        + notedProblem)
+                let effect =
+                    found?.isClosed == true
+                    ? "no program can use its secrets" : "the last policy stays in force"
+                note("valet: warning: \(effect): \(policy.path): \(notedProblem)")
             }
         }
         return found
     }
 
-    /// What the policy lets a client do; nil without one.
-    private func access(of client: String) -> ClientAccess? {
-        guard let rules = currentPolicy() else {
-            clients[client]?.access = nil
-            return nil
+    /// Whether it is known what the program of a client may do: ``Client/access`` is then that of
+    /// now. If not, this begins to find it out.
+    private func isReady(_ client: Client, for call: Call) throws(SystemError) -> Bool {
+        guard let caller = client.caller else {
+            if !client.isAskedFor {
+                client.isAskedFor = true
+                questions[try bus.askForProcess(of: call.sender)] = call.sender
+            }
+            return false
         }
-        // A client is looked at anew if it runs another program or file, or if the policy has
-        // changed.
-        if let known = clients[client]?.access, known.version == policy.version,
-            known.program.isThere
+        let rules = currentPolicy()
+        // Without a policy, programs are only looked at for limits and questions.
+        if caller.hasEnded {
+            if caller.view?.program.isKnown != false {
+                caller.view = ProgramView(AskingProgram(nil), version: policy.version)
+            }
+        } else if caller.view == nil || rules != nil || call.message.member == "Prompt" {
+            guard isLookedAt(caller, rules) else { return false }
+        }
+        guard let rules, let view = caller.view else {
+            client.access = nil
+            return true
+        }
+        if client.access?.program !== view.program || client.access?.version != policy.version {
+            client.access = ClientAccess(
+                view.program, rules, version: policy.version, view.places,
+                noteRead(by: view.program))
+        }
+        return true
+    }
+
+    /// Whether what is known of a program is of now. Begins a look at it otherwise.
+    private func isLookedAt(_ caller: Caller, _ rules: AccessPolicy?) -> Bool {
+        // A program is looked at anew if it runs another file, or if the policy has changed.
+        if let view = caller.view, view.version == policy.version,
+            view.program.isThere || !view.program.isKnown,
+            caller.look != nil || !view.isPartial || !caller.nextLook.hasPassed
         {
-            return known
+            return true
         }
-        let process = bus.process(of: client)
-        var program = AskingProgram(process: process)
-        // The number must have belonged to the client while the program was looked at.
-        if bus.process(of: client) != process { program = AskingProgram(process: nil) }
-        let access = ClientAccess(program, rules, version: policy.version, noteRead(by: program))
-        clients[client, default: Client()].access = access
-        return access
+        if let process = caller.process, caller.look == nil {
+            let inbox = inbox
+            callers.look(at: caller, rules, version: policy.version) { view in
+                inbox.add(.looked(process, view))
+            }
+        } else if !caller.isWaiting {
+            callers.setUnknown(caller, version: policy.version)
+        }
+        return !caller.isWaiting
+    }
+
+    /// The present period between two locks; nil if it is not known, and without any need of it. A
+    /// yes to the client ends with its period.
+    private func lockPeriod(of client: Client) -> LockPeriod? {
+        guard let access = client.access, !access.granted.isEmpty,
+            let period = try? holdings.quick.list.session.store.keychain.lockPeriod()
+        else { return nil }
+        client.access = access.during(period)
+        return period
     }
 
     /// What the policy lets a Flatpak do, for which the portal asks; nil without one.
     func access(ofFlatpak id: String) -> ClientAccess? {
         guard let rules = currentPolicy() else { return nil }
         let program = AskingProgram(flatpak: id)
-        return ClientAccess(program, rules, version: policy.version, noteRead(by: program))
+        return ClientAccess(program, rules, version: policy.version, [:], noteRead(by: program))
     }
 
     private func noteRead(by program: AskingProgram) -> @Sendable (String) -> Void {
@@ -445,32 +502,52 @@ final class SecretService {
         }
     }
 
-    /// A number for a new session of a client; nil if it has too many.
-    func newSession(of client: String) -> UInt64? {
-        let count = clients[client]?.sessions.count ?? 0
-        return count < Self.maximalSessionCount ? newNumber(for: client) : nil
+    /// Whether the program of a client may have one more session.
+    func mayOpenSession(_ client: String) -> Bool {
+        owner(of: client)?.sessionCount ?? .max < Self.maximalSessionCount
     }
 
-    /// A number for a new prompt of a client; nil if it has too many.
-    func newPrompt(of client: String) -> UInt64? {
-        let count = clients[client]?.prompts.count ?? 0
-        return count < Self.maximalPromptCount ? newNumber(for: client) : nil
-    }
-
-    private func newNumber(for client: String) -> UInt64 {
-        // A client that is known from now on is forgotten when it leaves.
-        clients[client] = clients[client] ?? Client()
+    /// Gives a session to a client, which its owner has been counted for.
+    func addSession(_ session: TransferSession, to client: String) -> String {
         lastNumber += 1
-        return lastNumber
+        clients[client]?.sessions[lastNumber] = session
+        return ObjectPath.session(lastNumber).text
     }
 
-    private func leave(_ client: String) {
-        guard let left = clients.removeValue(forKey: client) else { return }
+    /// The answer to a client of which `open` objects are open, and others need a prompt.
+    private func answer(_ open: [String], _ prompt: UnlockPrompt?, for client: String) -> Answer {
+        var path = ObjectPath.none
+        if let prompt, let client = clients[client], let owner = client.caller?.owner {
+            guard owner.promptCount < Self.maximalPromptCount else { return Self.tooManyObjects }
+            owner.promptCount += 1
+            lastNumber += 1
+            client.prompts[lastNumber] = prompt
+            path = ObjectPath.prompt(lastNumber).text
+        }
+        return .results { [path] message in
+            message.write(open, as: "o")
+            message.write(path, as: "o")
+        }
+    }
+
+    /// The answer to a client that has agreed on a key. Its session has been counted.
+    private func answer(_ agreement: KeyAgreement, for client: String) -> Answer {
+        let path = addSession(agreement.session, to: client)
+        return .results { message in
+            message.write(variant: "ay") { message.write(agreement.publicKey.span) }
+            message.write(path, as: "o")
+        }
+    }
+
+    static let tooManyObjects = Answer.refusal(
+        .limitsExceeded, "this program has too many sessions, prompts or paths")
+
+    private func leave(_ name: String) {
+        guard let left = clients.removeValue(forKey: name) else { return }
         for prompt in left.prompts.values { prompt.cancellation.cancel() }
-    }
-
-    /// How many questions are open or wait for their turn.
-    var askedCount: Int {
-        clients.values.reduce(0) { $0 + $1.prompts.values.count { $0.stage == .asked } }
+        guard let caller = left.caller else { return }
+        caller.owner?.sessionCount -= left.sessions.count
+        caller.owner?.promptCount -= left.prompts.count
+        callers.remove(name, of: caller)
     }
 }

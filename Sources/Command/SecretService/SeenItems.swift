@@ -36,7 +36,7 @@ extension SecretService {
     /// Notes that a client uses an object.
     func see(_ object: ObjectPath, by client: String) {
         guard case .item(let item) = object else { return }
-        clients[client, default: Client()].seen.add(item)
+        clients[client]?.seen.add(item)
     }
 
     /// Tells each client what it can read now of the items that it has seen.
@@ -48,16 +48,19 @@ extension SecretService {
 
     /// Tells one client, then does `next` on the thread that has read the items.
     func tellSeenItems(
-        _ changed: Set<ItemPath>? = nil, to client: String, then next: @escaping Workers.Job
+        _ changed: Set<ItemPath>? = nil, to client: String,
+        then next: @escaping @Sendable () -> Void
     ) {
         guard let state = clients[client] else { return next() }
         let items = changed.map(state.seen.paths.intersection) ?? state.seen.paths
         guard !items.isEmpty else { return next() }
         let (inbox, holdings, access) = (inbox, holdings.seen(by: state.access), state.access)
-        let answer = workers.run(for: client) {
-            inbox.add(.seen(client, access, holdings.changes(of: items)))
-            next()
-        }
+        let job = Workers.Job(
+            run: {
+                inbox.add(.seen(client, access, holdings.changes(of: items)))
+                next()
+            }, refuse: next)
+        let answer = workers.run(for: client, of: owner(of: client)?.name ?? "", job)
         if answer != .taken { next() }
     }
 

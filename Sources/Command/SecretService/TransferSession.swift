@@ -2,6 +2,12 @@
 
 internal import ValetSealing
 
+/// A new session, and the public key for the client.
+struct KeyAgreement: Sendable {
+    let session: TransferSession
+    let publicKey: [UInt8]
+}
+
 /// How the secrets of one client travel (Secret Service API 0.2, "Transfer of Secrets"). One
 /// connection to the bus owns the session, which ends with the connection.
 final class TransferSession: Sendable {
@@ -22,11 +28,10 @@ final class TransferSession: Sendable {
     /// Agrees on a key with a client.
     ///
     /// - Parameter clientKey: The client's public key, big endian.
-    /// - Returns: The session, and the public key for the client; nil for a number that is no key,
-    ///   or if the library refuses.
+    /// - Returns: nil for a number that is no key, or if the library refuses.
     static func agree(
         with clientKey: [UInt8], by cipher: TransferCipher
-    ) -> (session: TransferSession, publicKey: [UInt8])? {
+    ) -> KeyAgreement? {
         let theirs = Array(clientKey.drop { $0 == 0 })
         // Neither 0, 1 nor p − 1, whose powers are known.
         guard !theirs.isEmpty, theirs != [1], theirs.count <= prime.count,
@@ -38,7 +43,8 @@ final class TransferSession: Sendable {
             let shared = cipher.power(theirs, secret, prime), let key = derivedKey(shared)
         else { return nil }
         let publicKey = power.withBytes { bytes in bytes.indices.map { bytes[$0] } }
-        return (TransferSession(.encrypted(cipher, SecretValue(key))), publicKey)
+        return KeyAgreement(
+            session: TransferSession(.encrypted(cipher, SecretValue(key))), publicKey: publicKey)
     }
 
     /// HKDF of RFC 5869 with SHA-256, without salt and info: 16 bytes.

@@ -22,23 +22,31 @@ struct UnlockPrompt: Sendable {
         case made
         /// The question of another prompt brings the answer.
         case waiting
+        /// There is no place for a question now.
+        case queued
         case asked
         /// The client is about to hear of it.
         case answered
     }
+    /// The program that the person is shown; nil until the client asks.
+    var program: AskingProgram?
 
     /// Asks, through pinentry, on a thread of its own.
+    ///
+    /// - Parameter done: Gets the answer, and the period in which a yes counts.
     func ask(
         _ session: KeychainSession, onBehalfOf program: AskingProgram,
-        _ done: @escaping @Sendable (DesktopQuestion.Answer) -> Void
+        _ done: @escaping @Sendable (DesktopQuestion.Answer, LockPeriod?) -> Void
     ) {
         let wish = "\(program.title) wants to use your secrets."
         do {
             try BackgroundThread.start {
-                done(isForPasscode ? unlock(session, wish) : confirm(wish))
+                var period: LockPeriod?
+                let answer = answer(session, wish, &period)
+                done(answer, period)
             }
         } catch {
-            done(.failed("\(error)"))
+            done(.failed("\(error)"), nil)
         }
     }
 
@@ -51,11 +59,18 @@ struct UnlockPrompt: Sendable {
     }
 
     /// The passcode also lets the program use the collections.
-    private func unlock(_ session: KeychainSession, _ wish: String) -> DesktopQuestion.Answer {
+    private func answer(
+        _ session: KeychainSession, _ wish: String, _ period: inout LockPeriod?
+    ) -> DesktopQuestion.Answer {
+        let keychain = session.store.keychain
         // Nobody is asked for what was unlocked meanwhile.
-        if isOpen(session) { return collections.isEmpty ? .yes : confirm(wish) }
+        if !isForPasscode || isOpen(session) {
+            let answer = collections.isEmpty ? .yes : confirm(wish)
+            period = try? keychain.lockPeriod()
+            return answer
+        }
         let answer = DesktopQuestion(lines: [wish, "Unlock the keychain?"], cancellation)
-            .unlock(session.store.keychain)
+            .unlock(keychain, in: &period)
         guard case .no = answer, collections.isEmpty, isOpen(session) else { return answer }
         return .yes
     }

@@ -3,66 +3,93 @@
 internal import ValetSystem
 
 /// Threads that carry out calls. The calls of one client run one after the other, in the order in
-/// which they came; a client that keeps a thread busy delays no other.
+/// which they came. Those of different owners take turns, and no owner has all threads: a program
+/// that keeps its threads busy delays no other.
 final class Workers: Sendable {
-    typealias Job = @Sendable () -> Void
+    /// A call of a client. Exactly one of the two is called.
+    struct Job: Sendable {
+        let run: @Sendable () -> Void
+        /// Gives way to a call of another owner.
+        let refuse: @Sendable () -> Void
+    }
 
-    private struct State {
-        /// The jobs of each client that has any; the first one of each is running or ready.
-        var jobs: [String: [Job]] = [:]
+    fileprivate struct Client {
+        let owner: String
+        /// The first one is running or ready.
+        var jobs: [Job] = []
+        var isRunning = false
+    }
+
+    fileprivate struct Owner {
+        var clients: Set<String> = []
         /// Clients whose first job can begin.
         var ready: [String] = []
+        var jobCount = 0
+        var runningCount = 0
+    }
+
+    fileprivate struct State {
+        var clients: [String: Client] = [:]
+        var owners: [String: Owner] = [:]
+        /// Owners that have ready clients, in the order of their turns.
+        var turns: [String] = []
         var jobCount = 0
         var threadCount = 0
         var idleCount = 0
     }
 
-    private static let (maximalThreadCount, maximalJobCount) = (8, 4_096)
-    /// So that one client does not use up the jobs of all.
-    private static let maximalClientJobCount = 1_024
+    struct Limits: Sendable {
+        var threadCount = 8
+        /// Fewer than all, so that other owners need not wait for a job to end.
+        var ownerThreadCount = 6
+        var jobCount = 4_096
+        var ownerJobCount = 1_024
+    }
 
     /// In nanoseconds.
     private static let pause: Int64 = 5_000_000
 
+    private let limits: Limits
     private let state = Lock(State())
     /// Rung for each client that becomes ready while a thread is idle.
     private let bell: Bell
 
-    init() throws(SystemError) { bell = try Bell() }
+    init(_ limits: Limits = Limits()) throws(SystemError) {
+        self.limits = limits
+        bell = try Bell()
+    }
 
     /// Whether a client has jobs that are not done.
-    func isBusy(for client: String) -> Bool { state.withLock { $0.jobs[client] != nil } }
+    func isBusy(for client: String) -> Bool { state.withLock { $0.clients[client] != nil } }
 
     enum Answer { case taken, tooManyJobs, noThread }
 
-    /// - Returns: Whether the job will be carried out; if not, why.
-    func run(for client: String, _ job: @escaping Job) -> Answer {
-        enum Need { case nothing, bell, thread, refusal }
-        let need = state.withLock { state -> Need in
-            guard state.jobCount < Self.maximalJobCount,
-                state.jobs[client, default: []].count < Self.maximalClientJobCount
-            else { return .refusal }
-            state.jobCount += 1
-            state.jobs[client, default: []].append(job)
-            guard state.jobs[client]?.count == 1 else { return .nothing }
-            state.ready.append(client)
-            if state.idleCount > 0 {
-                state.idleCount -= 1
-                return .bell
+    /// - Parameter owner: Whose jobs are counted together.
+    /// - Returns: Whether the job is taken; if not, why.
+    func run(for client: String, of owner: String, _ job: Job) -> Answer {
+        let limits = limits
+        let (isTaken, refused, need) = state.withLock { state -> (Bool, Job?, Need) in
+            let count = state.owners[owner]?.jobCount ?? 0
+            guard count < limits.ownerJobCount else { return (false, nil, .nothing) }
+            var refused: Job?
+            if state.jobCount >= limits.jobCount {
+                refused = state.takeFromLargest(count)
+                guard refused != nil else { return (false, nil, .nothing) }
             }
-            guard state.threadCount < Self.maximalThreadCount else { return .nothing }
-            state.threadCount += 1
-            return .thread
+            return (true, refused, state.add(job, client, owner, limits))
         }
+        refused?.refuse()
+        guard isTaken else { return .tooManyJobs }
         switch need {
         case .nothing: return .taken
         case .bell:
             bell.ring()
             return .taken
         case .thread: return startThread(for: client) ? .taken : .noThread
-        case .refusal: return .tooManyJobs
         }
     }
+
+    fileprivate enum Need { case nothing, bell, thread }
 
     /// Waits until all jobs are done, or until the deadline.
     func finish(before deadline: Deadline) {
@@ -78,8 +105,7 @@ final class Workers: Sendable {
             return state.withLock { state in
                 state.threadCount -= 1
                 guard state.threadCount == 0 else { return true }
-                state.ready.removeAll { $0 == client }
-                state.jobCount -= state.jobs.removeValue(forKey: client)?.count ?? 0
+                while state.takeLast(of: client) != nil {}
                 return false
             }
         }
@@ -89,35 +115,111 @@ final class Workers: Sendable {
     private func work() {
         while true {
             while let (client, job) = next() {
-                job()
+                job.run()
                 finish(client)
             }
             _ = bell.wait(until: .never)
         }
     }
 
-    private func finish(_ client: String) {
-        state.withLock { state in
-            state.jobCount -= 1
-            state.jobs[client]?.removeFirst()
-            if state.jobs[client]?.isEmpty == true {
-                state.jobs[client] = nil
-            } else {
-                state.ready.append(client)
-            }
+    private func finish(_ client: String) { state.withLock { $0.finish(client) } }
+
+    /// The next job and its client; nil if nothing can begin. The thread then counts as idle.
+    private func next() -> (String, Job)? {
+        let limit = limits.ownerThreadCount
+        return state.withLock { state in
+            if let found = state.begin(limit) { return found }
+            state.idleCount += 1
+            return nil
         }
     }
+}
 
-    /// The next job and its client; nil if nothing is ready. The thread then counts as idle.
-    private func next() -> (String, Job)? {
-        state.withLock { state in
-            guard !state.ready.isEmpty else {
-                state.idleCount += 1
-                return nil
-            }
-            let client = state.ready.removeFirst()
-            return state.jobs[client]?.first.map { (client, $0) }
+extension Workers.State {
+    fileprivate mutating func add(
+        _ job: Workers.Job, _ client: String, _ owner: String, _ limits: Workers.Limits
+    ) -> Workers.Need {
+        // Until its jobs are done, a client counts for the owner that it had.
+        let owner = clients[client]?.owner ?? owner
+        jobCount += 1
+        owners[owner, default: Workers.Owner()].jobCount += 1
+        owners[owner]?.clients.insert(client)
+        clients[client, default: Workers.Client(owner: owner)].jobs.append(job)
+        guard clients[client]?.jobs.count == 1 else { return .nothing }
+        setReady(client, owner)
+        guard owners[owner]?.runningCount ?? 0 < limits.ownerThreadCount else { return .nothing }
+        if idleCount > 0 {
+            idleCount -= 1
+            return .bell
         }
+        guard threadCount < limits.threadCount else { return .nothing }
+        threadCount += 1
+        return .thread
+    }
+
+    private mutating func setReady(_ client: String, _ owner: String) {
+        owners[owner]?.ready.append(client)
+        if owners[owner]?.ready.count == 1 { turns.append(owner) }
+    }
+
+    /// Takes the first job of the owner whose turn it is, and that does not have its share of the
+    /// threads.
+    fileprivate mutating func begin(_ limit: Int) -> (String, Workers.Job)? {
+        let turn = turns.firstIndex { owners[$0]?.runningCount ?? 0 < limit }
+        guard let turn else { return nil }
+        let owner = turns.remove(at: turn)
+        guard let client = owners[owner]?.ready.removeFirst(), let job = clients[client]?.jobs.first
+        else { return nil }
+        if owners[owner]?.ready.isEmpty == false { turns.append(owner) }
+        owners[owner]?.runningCount += 1
+        clients[client]?.isRunning = true
+        return (client, job)
+    }
+
+    /// The calling thread then takes a job that has waited for the owner's share of the threads.
+    fileprivate mutating func finish(_ client: String) {
+        guard let owner = clients[client]?.owner else { return }
+        owners[owner]?.runningCount -= 1
+        clients[client]?.isRunning = false
+        clients[client]?.jobs.removeFirst()
+        count(client, owner)
+        if clients[client] != nil { setReady(client, owner) }
+    }
+
+    /// Counts one job less.
+    private mutating func count(_ client: String, _ owner: String) {
+        jobCount -= 1
+        owners[owner]?.jobCount -= 1
+        guard clients[client]?.jobs.isEmpty == true else { return }
+        clients[client] = nil
+        owners[owner]?.clients.remove(client)
+        if owners[owner]?.clients.isEmpty == true { owners[owner] = nil }
+    }
+
+    /// Takes the last job of the owner that has most; nil if none has more than `count` and one.
+    fileprivate mutating func takeFromLargest(_ count: Int) -> Workers.Job? {
+        guard let largest = owners.values.max(by: { $0.jobCount < $1.jobCount }),
+            largest.jobCount > count + 1
+        else { return nil }
+        let client = largest.clients.max { waitingCount($0) < waitingCount($1) }
+        return client.flatMap { takeLast(of: $0) }
+    }
+
+    private func waitingCount(_ client: String) -> Int {
+        clients[client].map { $0.jobs.count - ($0.isRunning ? 1 : 0) } ?? 0
+    }
+
+    /// Takes the last job of a client that has not begun.
+    fileprivate mutating func takeLast(of client: String) -> Workers.Job? {
+        guard waitingCount(client) > 0, let owner = clients[client]?.owner,
+            let job = clients[client]?.jobs.popLast()
+        else { return nil }
+        if clients[client]?.jobs.isEmpty == true {
+            owners[owner]?.ready.removeAll { $0 == client }
+            if owners[owner]?.ready.isEmpty == true { turns.removeAll { $0 == owner } }
+        }
+        count(client, owner)
+        return job
     }
 }
 

@@ -63,6 +63,12 @@ struct FileStatus {
     init?(at path: String, followingLink: Bool = false) {
         self.init(AT_FDCWD, path, followingLink ? 0 : AT_SYMLINK_NOFOLLOW)
     }
+
+    /// The file that `path` leads to, as the kernel remembers it.
+    init?(asRemembered path: String) {
+        let withoutAsking: Int32 = 0x4000  // AT_STATX_DONT_SYNC
+        self.init(AT_FDCWD, path, withoutAsking)
+    }
 }
 
 /// What the files and folders of a keychain must be (spec/keys-and-states.md §9.2).
@@ -155,6 +161,13 @@ extension FileIdentity {
     /// if the kernel refuses to say.
     package init?(of path: String) {
         guard let status = FileStatus(at: path, followingLink: true) else { return nil }
+        self = status.identity
+    }
+
+    /// Identifies the program that a process runs, by the link `exe` of its folder in proc(5). Does
+    /// not ask the file system of the program, which may not answer: the size may be an old one.
+    package init?(ofProgram link: String) {
+        guard let status = FileStatus(asRemembered: link) else { return nil }
         self = status.identity
     }
 }

@@ -82,4 +82,49 @@ package enum TextFile {
             String(decoding: bytes.indices.map { bytes[$0] }, as: UTF8.self)
         }
     }
+
+    package enum Reading: Sendable { case absent, unreadable, read }
+
+    /// The most bytes of a file that ``read(_:lineByLine:)`` looks at, and of a line that it keeps.
+    private static let (maximalByteCount, maximalLineByteCount) = (64 << 20, 4 << 10)
+
+    /// Passes each line of a file to `body` until that returns false. Long lines are cut: `isWhole`
+    /// is false then. Follows no symbolic link at the end of the path.
+    ///
+    /// - Returns: `unreadable` for what cannot be read, is no regular file, or has more than 64 MiB
+    ///   before `body` returns false.
+    package static func read(
+        _ path: String, lineByLine body: (_ line: String, _ isWhole: Bool) -> Bool
+    ) -> Reading {
+        let flags = O_RDONLY | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW
+        let file = FileDescriptor(owning: unsafe valet_open(path, flags))
+        guard file.number >= 0 else { return errno == ENOENT ? .absent : .unreadable }
+        guard FileStatus(of: file.number).type == S_IFREG else { return .unreadable }
+        var (line, isWhole, offset): ([UInt8], Bool, Int) = ([], true, 0)
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        while offset < maximalByteCount {
+            let count = unsafe buffer.withUnsafeMutableBytes { bytes in
+                unsafe file.readAll(into: bytes, at: offset)
+            }
+            guard count >= 0 else { return .unreadable }
+            offset += count
+            for byte in buffer[..<count] {
+                guard byte == UInt8(ascii: "\n") else {
+                    if line.count < maximalLineByteCount {
+                        line.append(byte)
+                    } else {
+                        isWhole = false
+                    }
+                    continue
+                }
+                guard body(String(decoding: line, as: UTF8.self), isWhole) else { return .read }
+                (line, isWhole) = ([], true)
+            }
+            guard count == buffer.count else {
+                if !line.isEmpty { _ = body(String(decoding: line, as: UTF8.self), isWhole) }
+                return .read
+            }
+        }
+        return .unreadable
+    }
 }

@@ -12,6 +12,9 @@ package final class ProcessHandle: Sendable {
         guard descriptor.number >= 0 else { return nil }
     }
 
+    /// The process of a handle that another program has opened.
+    package init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
+
     package var hasEnded: Bool {
         WaitLimit(until: .immediately).wait(for: descriptor.number) == .ready
     }

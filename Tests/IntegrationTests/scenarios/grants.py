@@ -162,7 +162,7 @@ def asks():
     wait(lambda: "ItemCreated" in others)
     assert "Completed" not in others, others
     changed = lambda: [values[1]["Locked"] for member, values in heard
-                       if member == "PropertiesChanged" and "Locked" in values[1]]
+                       if member == "PropertiesChanged" and values[0].endswith(".Collection")]
     wait(lambda: changed() == [False])
     assert read(item) == "pass 1" and get(item, "Item", "Locked") is False
     assert unlock(item) == ([item], "/") and find() == ([item], [])
@@ -238,7 +238,10 @@ def changed_before_the_answer(world):
 # Promise: 20.7
 @scenario(users=EVERY_USER)
 def mistaken(world):
-    """A policy that cannot be read lets nobody in; the service says which line, and reads it again."""
+    """A policy that cannot be read leaves the last good one in force, and lets nobody in without one.
+
+    The service says which line is wrong, and reads the file again when it changes.
+    """
     desktop = Desktop(world)
     desktop.serve()
     desktop.store(b"pass 1", "service", "mail")
@@ -253,13 +256,23 @@ def mistaken(world):
                  "deny log-in *", f"deny login {TOOL} # mine", f"deny login {TOOL}/"):
         write(desktop, text)
         desktop.lookup("service", "mail", code=1)
+    write(desktop, f"allow * {TOOL}", "deny * *")
+    expect(desktop.lookup("service", "mail") == b"pass 1", "without a mistake")
+    for text in ("", "# nothing\n", f"deny * {TOOL}", f"deny * {TOOL}\nallow"):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        settle(desktop)
+        expect(desktop.lookup("service", "mail") == b"pass 1", "the last good one", text)
+        wait_for(lambda: "stays in force" in desktop.logged(), "the warning")
+        need_bindings()
+        by_python(world, desktop, "sees_nothing", LOGIN + "/" + 32 * "0")
     write(desktop, "allow * *")
     for place, mode in ((path, 0o666), (os.path.dirname(path), 0)):
         if mode or os.geteuid() != 0:
             before = os.stat(place).st_mode
             os.chmod(place, mode)
             settle(desktop)
-            desktop.lookup("service", "mail", code=1)
+            expect(desktop.lookup("service", "mail") == b"pass 1", "the last good one", mode)
             os.chmod(place, before)
             settle(desktop)
     expect(desktop.lookup("service", "mail") == b"pass 1", "mended")
@@ -267,10 +280,15 @@ def mistaken(world):
     os.rename(path, path + ".old")
     os.symlink("nowhere", path)
     settle(desktop)
+    write(desktop, "deny * *")
     desktop.lookup("service", "mail", code=1)
-    os.rename(path + ".old", path)
+    os.unlink(path)
+    os.symlink("nowhere", path)
     settle(desktop)
-    expect(desktop.lookup("service", "mail") == b"pass 1", "mended again")
+    desktop.lookup("service", "mail", code=1)
+    os.unlink(path)
+    settle(desktop)
+    expect(desktop.lookup("service", "mail") == b"pass 1", "without a policy")
     # A service does not start with one.
     desktop.kill()
     write(desktop, "allow")

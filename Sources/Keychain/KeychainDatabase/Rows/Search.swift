@@ -288,14 +288,24 @@ package struct Search {
     /// The lookup attribute that the fewest items have; nil if the query names none.
     private func rarestLookup(_ store: RowConnection) throws(SystemError) -> IndexHash? {
         guard lookups.count > 1 else { return lookups.first }
-        var rarest: (hash: IndexHash, count: Int)?
+        // Most searches have an attribute of few items: those of others are not all counted.
+        let few = 64
+        if let rare = try rarestLookup(store, below: few) { return rare }
+        return try rarestLookup(store, below: .max)
+    }
+
+    /// The lookup attribute that the fewest items have, and fewer than `limit`.
+    private func rarestLookup(
+        _ store: RowConnection, below limit: Int
+    ) throws(SystemError) -> IndexHash? {
+        var rarest: (hash: IndexHash?, count: Int) = (nil, limit)
         for hash in lookups {
             // Counting stops at the lowest count so far.
             let count = try Route(store.numbersByAttribute, [hash])
-                .numbers(limit: rarest?.count ?? .max).count
-            if count < rarest?.count ?? .max { rarest = (hash, count) }
+                .numbers(limit: rarest.count).count
+            if count < rarest.count { rarest = (hash, count) }
         }
-        return rarest?.hash
+        return rarest.hash
     }
 
     /// A statement that finds the numbers of rows by hashes that each of these rows has.

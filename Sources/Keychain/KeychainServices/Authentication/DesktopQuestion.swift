@@ -50,7 +50,10 @@ package struct DesktopQuestion: Sendable {
     }
 
     /// Asks for the passcode, three times at most, and unlocks the keychain with it.
-    package func unlock(_ keychain: Keychain) -> Answer {
+    ///
+    /// - Parameter period: Becomes the one of the moment before the unlock: a lock after that is
+    ///   another one's.
+    package func unlock(_ keychain: Keychain, in period: inout LockPeriod?) -> Answer {
         var problem: String?
         for _ in 0..<3 {
             let typed: Passcode
@@ -62,6 +65,7 @@ package struct DesktopQuestion: Sendable {
                 return .failed("\(error)")
             }
             do {
+                period = try keychain.lockPeriod()
                 try keychain.unlock(typed, for: nil)
                 return .yes
             } catch {

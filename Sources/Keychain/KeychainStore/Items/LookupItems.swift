@@ -53,6 +53,22 @@ extension ItemStore {
         }
         return FoundItems(references, damage: damage)
     }
+
+    /// Whether more items than `count` match by their hashes. Reads no row.
+    ///
+    /// - Throws: As ``references(_:for:limit:)``.
+    package func mayFind(
+        moreThan count: Int, by query: ItemQuery, for caller: Caller
+    ) throws(KeychainFailure) -> Bool {
+        let operation = "look for items"
+        let groups = try caller.groups(searching: query.accessGroup, during: operation)
+        let found = try readRows(operation) { (snapshot) throws(KeychainFailure) in
+            try translating(
+                snapshot.state.candidates(query, groups, snapshot.store, limit: count + 1),
+                during: operation)
+        }
+        return found?.count ?? 0 > count
+    }
 }
 
 extension ItemTransaction {

@@ -31,6 +31,17 @@ extension Keychain {
         }
     }
 
+    /// The time between two locks to which this moment belongs. After a lock there is another one,
+    /// however soon the keychain was unlocked again.
+    ///
+    /// - Throws: As ``availability()``.
+    package func lockPeriod() throws(KeychainFailure) -> LockPeriod {
+        let moment = try store.inspect(Self.looking) { (keys) throws(KeychainFailure) in
+            try keys.header().openedKeys.rememberedMoment()
+        }
+        return LockPeriod(moment: moment)
+    }
+
     /// The protection level recorded in the keychain; nil if there is no keychain.
     ///
     /// - Throws: As ``availability()``.
@@ -103,6 +114,13 @@ extension KeychainPasscodes {
             found.fault = error
         }
     }
+}
+
+/// A time in which a keychain is not locked by a call: ``Keychain/lockPeriod()``. Two of them are
+/// equal if no lock was in between.
+package struct LockPeriod: Hashable, Sendable {
+    /// nil without a keychain.
+    fileprivate let moment: LockMoment?
 }
 
 /// Which items of a keychain can be read, at one moment.

@@ -153,6 +153,14 @@ package final class LockStateStore: Sendable {
         LockMoment(marks: try page.freshMarks())
     }
 
+    /// The marks of now, by one system call. They differ from those of an earlier moment if the
+    /// keychain was locked since.
+    ///
+    /// - Throws: ``KeychainFailure``: `inputOutput`.
+    package func rememberedMoment() throws(KeychainFailure) -> LockMoment {
+        LockMoment(marks: try page.marks(at: .now))
+    }
+
     /// Unlocks: publishes the opened keys within `limits`, in place of published keys and their
     /// limits. If keys cannot be shared, they stay in this process, shared ones stay unchanged, and
     /// ``fallback`` gives the reason.
@@ -245,7 +253,7 @@ package final class LockStateStore: Sendable {
 }
 
 /// The marks at one moment. A lock changes the marks.
-package struct LockMoment: Sendable {
+package struct LockMoment: Hashable, Sendable {
     /// Nil if the folder had no page of locks. Then every page that is found later may be a lock.
     let marks: LockMarks?
 }

@@ -81,17 +81,17 @@ internal import ValetCLinux
         return message
     }
 
-    /// The process of a connection, as the bus knows it; nil if the connection has ended.
-    package func process(of connection: String) -> Int32? {
-        let library = unsafe self.connection.library.serving
-        var found: OpaquePointer?
-        // SD_BUS_CREDS_PID: only the bus is asked.
-        guard unsafe library.nameCredentials(self.connection.handle, connection, 1, &found) >= 0,
-            let credentials = unsafe found
-        else { return nil }
-        defer { _ = unsafe library.unrefCredentials(credentials) }
-        var number: Int32 = 0
-        return unsafe library.processID(credentials, &number) >= 0 && number > 0 ? number : nil
+    /// Asks the bus for the process of a connection. The answer is a message that
+    /// ``BusMessage/answeredCall`` tells by the number that this returns.
+    package func askForProcess(of connection: String) throws(SystemError) -> UInt64 {
+        try self.connection.send(
+            BusCall("GetConnectionCredentials", .text(connection), to: Self.operation))
+    }
+
+    /// Asks the bus for the connection that owns a name. The answer is a text, or an error if no
+    /// connection does.
+    package func askForOwner(of name: String) throws(SystemError) -> UInt64 {
+        try connection.send(BusCall("GetNameOwner", .text(name), to: Self.operation))
     }
 
     /// Answers a call with what `body` writes.
@@ -147,5 +147,54 @@ internal import ValetCLinux
         guard result >= 0 || ![ENOTCONN, ECONNRESET, EPIPE].contains(-result) else {
             throw SystemError(.disconnected, during: Self.operation, systemError: -result)
         }
+    }
+}
+
+/// The process that has made a connection to the bus.
+package struct BusClientProcess: Sendable {
+    package let number: Int32
+    package let handle: ProcessHandle
+
+    package init(number: Int32, handle: ProcessHandle) {
+        (self.number, self.handle) = (number, handle)
+    }
+}
+
+extension BusMessage {
+    /// The number of the call to the bus that this message answers; nil for other messages.
+    package var answeredCall: UInt64? {
+        var number: UInt64 = 0
+        guard kind == .reply || kind == .error, sender == BusServer.bus,
+            unsafe library.replyCookie(handle, &number) >= 0
+        else { return nil }
+        return number
+    }
+
+    /// Reads the answer to ``BusServer/askForProcess(of:)``; nil if the process has ended, or if
+    /// the bus does not know it.
+    package func process() -> BusClientProcess? {
+        var (number, handle): (UInt32?, ProcessHandle?) = (nil, nil)
+        let isRead = inside("a", "{sv}") {
+            while inside(
+                "e", "sv",
+                {
+                    switch text() {
+                    case "ProcessID" where inside("v", "u", { number = self.number() }): break
+                    // dbus 1.15.8 and newer: the process that connected, whatever has its number.
+                    case "ProcessFD" where inside("v", "h", { handle = processHandle() }): break
+                    default: _ = skip("v")
+                    }
+                })
+            {}
+        }
+        guard isRead, let number = number.flatMap(Int32.init(exactly:)), number > 0,
+            let handle = handle ?? ProcessHandle(number)
+        else { return nil }
+        return BusClientProcess(number: number, handle: handle)
+    }
+
+    private func processHandle() -> ProcessHandle? {
+        guard let descriptor = descriptor() else { return nil }
+        return ProcessHandle(descriptor)
     }
 }

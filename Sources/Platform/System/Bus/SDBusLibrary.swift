@@ -108,10 +108,6 @@
         let newSignal:
             @convention(c) (Handle, UnsafeMutablePointer<Handle?>, Text, Text, Text) -> Int32
         let setDestination: @convention(c) (Handle, Text) -> Int32
-        let nameCredentials:
-            @convention(c) (Handle, Text, UInt64, UnsafeMutablePointer<Handle?>) -> Int32
-        let processID: @convention(c) (Handle, UnsafeMutablePointer<Int32>) -> Int32
-        let unrefCredentials: @convention(c) (Handle) -> Handle?
 
         init(_ library: DynamicLibrary) throws(SystemError) {
             unsafe requestName = try SDBusLibrary.symbol("sd_bus_request_name", of: library)
@@ -123,9 +119,6 @@
             unsafe newSignal = try SDBusLibrary.symbol("sd_bus_message_new_signal", of: library)
             unsafe setDestination = try SDBusLibrary.symbol(
                 "sd_bus_message_set_destination", of: library)
-            unsafe nameCredentials = try SDBusLibrary.symbol("sd_bus_get_name_creds", of: library)
-            unsafe processID = try SDBusLibrary.symbol("sd_bus_creds_get_pid", of: library)
-            unsafe unrefCredentials = try SDBusLibrary.symbol("sd_bus_creds_unref", of: library)
         }
     }
 

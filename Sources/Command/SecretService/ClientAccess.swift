@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+internal import ValetKeychainStore
+internal import ValetSystem
+
+/// What a policy lets one program do.
+struct ClientAccess: Sendable {
+    let program: AskingProgram
+    /// The version of the policy.
+    let version: Int
+    private let rules: [AccessPolicy.Rule]
+    /// The collections that a person has let the program use. Each yes ends with the next lock.
+    var granted: [String: LockPeriod] = [:]
+    /// Notes that the program gets the secret at a path; nil if the policy does not log reads.
+    let note: (@Sendable (String) -> Void)?
+
+    /// - Parameter places: Where the paths of the policy lead.
+    init(
+        _ program: AskingProgram, _ policy: AccessPolicy, version: Int,
+        _ places: [String: PolicyPaths.Place], _ note: @escaping @Sendable (String) -> Void
+    ) {
+        (self.program, self.version) = (program, version)
+        rules = policy.rules.filter { $0.isFor(program, places) }
+        self.note = policy.notesReads ? note : nil
+    }
+
+    /// Whether a rule that names the program denies the collection to it.
+    func isRefusedByName(_ collection: String) -> Bool {
+        rules.first {
+            $0.program != AccessPolicy.Rule.everything
+                && [AccessPolicy.Rule.everything, collection].contains($0.collection)
+        }?.access == .deny
+    }
+
+    /// The access by the first rule for the program and the collection; `allow` without one. Nobody
+    /// can be asked for a program that is not wholly known.
+    func access(to collection: String) -> AccessPolicy.Access {
+        let rule = rules.first {
+            [AccessPolicy.Rule.everything, collection].contains($0.collection)
+        }
+        guard let rule else { return .allow }
+        guard rule.access == .ask else { return rule.access }
+        guard program.isWhollyKnown else { return .deny }
+        return granted[collection] == nil ? .ask : .allow
+    }
+
+    /// The same without each yes that a lock has ended.
+    ///
+    /// - Parameter period: The present one; nil if it is not known.
+    func during(_ period: LockPeriod?) -> ClientAccess {
+        var access = self
+        access.granted = granted.filter { $0.value == period }
+        return access
+    }
+}
