@@ -37,9 +37,9 @@ GIT = "protocol=https\nhost=git.example\n\n"
 # Words that select an item, and its value.
 ITEMS = [
     (("plain",), "first"), (("plain",), "second"), (("plain",), "third"),
-    (("after", "--accessibility", "after-first-unlock"), "after"),
+    (("after", "--accessibility", "after-first-unlock"), "value 5"),
     (("device", "--accessibility", "when-unlocked-this-device-only"), "device"),
-    (("late", "--accessibility", "after-first-unlock-this-device-only"), "late"),
+    (("late", "--accessibility", "after-first-unlock-this-device-only"), "value 6"),
     (("cloud", "--cloud"), "cloud 1"), (("cloud", "--cloud"), "cloud 2"),
     (("dropped", "--cloud"), "dropped"),
     (("plain", "--id", "other"), "of another valet"), (("plain", *OTHER), "of another program"),
