@@ -7,6 +7,10 @@ internal import ValetSystem
 enum Answer: Sendable {
     /// `write` appends the results.
     case results(_ write: @Sendable (borrowing BusMessage) -> Void)
+    /// `write` appends the results without the bytes of secrets, and `fill` adds those.
+    case secrets(
+        _ write: @Sendable (borrowing BusMessage) -> Void,
+        _ fill: @Sendable (borrowing BusMessage) -> Bool)
     case refusal(ServiceError, String)
     /// These objects are open; a prompt, if any, opens others.
     case unlocking([String], UnlockPrompt?)
@@ -15,6 +19,33 @@ enum Answer: Sendable {
     static var nothing: Answer { .results { _ in } }
 
     static func path(_ path: String) -> Answer { .results { $0.write(path, as: "o") } }
+
+    /// The result of `GetSecrets`.
+    static func secrets(_ found: [(path: String, secret: TravellingSecret)]) -> Answer {
+        let entry = "o(\(TravellingSecret.signature))"
+        return .secrets(
+            { message in
+                message.write("a", of: "{\(entry)}") {
+                    for (path, secret) in found {
+                        message.write("e", of: entry) {
+                            message.write(path, as: "o")
+                            message.write(secret)
+                        }
+                    }
+                }
+            },
+            { message in
+                var count = 0
+                _ = message.inside("a", "{\(entry)}") {
+                    for (_, secret) in found {
+                        _ = message.inside("e", entry) {
+                            if message.text("o") != nil, message.fill(secret) { count += 1 }
+                        }
+                    }
+                }
+                return count == found.count
+            })
+    }
 
     init(_ failure: KeychainFailure) {
         let error: ServiceError =

@@ -219,6 +219,7 @@ extension SecretService {
                     let secret = try holdings.secret(of: item, through: transfer, session)
                     guard let secret else { continue }
                     byteCount += secret.bytes.byteCount
+                    try holdings.checkQuick(found.count, byteCount: byteCount)
                     guard byteCount <= Self.maximalReplyByteCount else {
                         throw KeychainFailure(
                             .invalidRequest, during: "read secrets",
@@ -229,16 +230,7 @@ extension SecretService {
                     guard error.code == .locked else { throw error }
                 }
             }
-            return .results { [found] message in
-                message.write("a", of: "{o(\(TravellingSecret.signature))}") {
-                    for (path, secret) in found {
-                        message.write("e", of: "o(\(TravellingSecret.signature))") {
-                            message.write(path, as: "o")
-                            message.write(secret)
-                        }
-                    }
-                }
-            }
+            return .secrets(found)
         }
     }
 
@@ -358,6 +350,7 @@ extension Holdings {
     ) throws(KeychainFailure) -> TravellingSecret? {
         let item = try actual(item)
         guard let found = try items(of: item.collection).secret(of: item.id) else { return nil }
+        try checkQuick(1, byteCount: found.value.byteCount)
         guard let sealed = transfer.sealed(found.value) else {
             throw KeychainFailure(
                 .internalFault, during: "send a secret",

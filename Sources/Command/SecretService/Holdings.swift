@@ -10,6 +10,8 @@ internal import ValetSystem
 struct Holdings: Sendable {
     /// How many items or objects a quick call looks at.
     static let quickCount = 64
+    /// How many bytes of items a quick call reads, and of secrets it answers with.
+    static let quickByteCount = 64 << 10
 
     private(set) var list: CollectionList
     /// Whether calls fail, with `timedOut`, where they would have to wait or to look at much.
@@ -65,9 +67,10 @@ struct Holdings: Sendable {
     /// Whether the collection in memory has items, which end with the service.
     var hasSessionItems: Bool { !sessionItems.ids(having: nil).isEmpty }
 
-    /// - Throws: `timedOut` for a quick call with more objects than ``quickCount``.
-    func checkQuick(_ count: Int) throws(KeychainFailure) {
-        guard isQuick, count > Self.quickCount else { return }
+    /// - Throws: `timedOut` for a quick call with more objects than ``quickCount``, or more bytes
+    ///   than ``quickByteCount``.
+    func checkQuick(_ count: Int, byteCount: Int = 0) throws(KeychainFailure) {
+        guard isQuick, count > Self.quickCount || byteCount > Self.quickByteCount else { return }
         throw KeychainFailure(.timedOut, during: "look at many items")
     }
 
@@ -187,8 +190,25 @@ struct TravellingSecret: Sendable {
 
     static let signature = "oayays"
 
+    /// What a message has at most: the largest value of an item, and its padding.
+    static let (maximalByteCount, maximalParameterByteCount) = (
+        ItemStore.maximalValueByteCount + 16, 1 << 10
+    )
+
     init(_ session: String, _ parameters: [UInt8], _ bytes: SecretValue, _ contentType: String) {
         (self.session, self.parameters) = (session, parameters)
         (self.bytes, self.contentType) = (bytes, contentType)
+    }
+
+    /// The secret itself.
+    ///
+    /// - Throws: `invalidRequest` if it is not sealed for its session.
+    func opened(by transfer: TransferSession) throws(KeychainFailure) -> SecretValue {
+        guard let value = transfer.opened(parameters, bytes) else {
+            throw KeychainFailure(
+                .invalidRequest, during: "open a secret",
+                message: "the secret is not sealed for its session")
+        }
+        return value
     }
 }

@@ -41,14 +41,12 @@ extension SecretService {
         guard let transfer = session(travelling.session, of: call.sender) else {
             return Self.noSession
         }
-        guard let value = transfer.opened(travelling.parameters, travelling.bytes) else {
-            return .refuse(.invalidArguments, "the secret is not sealed for its session")
-        }
         let record = SecretRecord(
             label: properties.texts[Interface.item.rawValue + ".Label"] ?? "",
             attributes: properties.attributes, contentType: travelling.contentType)
         let inbox = inbox
         return .changing { (holdings) throws(KeychainFailure) in
+            let value = try travelling.opened(by: transfer)
             guard let name = try holdings.collection(object) else { throw Holdings.noSuchObject }
             let stored = try holdings.items(existing: name)
                 .store(record, value, replacing: isReplacing)
@@ -74,17 +72,17 @@ extension SecretService {
             return .reading { (holdings) throws(KeychainFailure) in
                 guard let secret = try holdings.secret(of: item, through: transfer, session)
                 else { throw Holdings.noSuchObject }
-                return .results { $0.write(secret) }
+                return .secrets({ $0.write(secret) }, { $0.fill(secret) })
             }
         case "SetSecret":
             guard let travelling = call.secret() else { return nil }
             guard let transfer = session(travelling.session, of: call.sender) else {
                 return Self.noSession
             }
-            guard let value = transfer.opened(travelling.parameters, travelling.bytes) else {
-                return .refuse(.invalidArguments, "the secret is not sealed for its session")
+            return change(item) { () throws(KeychainFailure) in
+                let value = try travelling.opened(by: transfer)
+                return SecretChange(secret: (value, travelling.contentType))
             }
-            return change(item, SecretChange(secret: (value, travelling.contentType)))
         default:
             let inbox = inbox
             return .changing { (holdings) throws(KeychainFailure) in
@@ -102,9 +100,12 @@ extension SecretService {
         }
     }
 
-    func change(_ item: ItemPath, _ change: SecretChange) -> Plan {
+    func change(
+        _ item: ItemPath, _ change: @escaping @Sendable () throws(KeychainFailure) -> SecretChange
+    ) -> Plan {
         let inbox = inbox
         return .changing { (holdings) throws(KeychainFailure) in
+            let change = try change()
             let item = try holdings.actual(item)
             guard try holdings.items(of: item.collection).change(item.id, change) else {
                 throw Holdings.noSuchObject

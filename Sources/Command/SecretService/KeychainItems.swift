@@ -133,13 +133,13 @@ struct KeychainItems: SecretItems {
         return found ?? []
     }
 
-    /// - Throws: `timedOut` if a quick call would look at many items.
+    /// - Throws: `timedOut` if a quick call would look at many items, or at large ones.
     private func checkQuick(_ query: ItemQuery) throws(KeychainFailure) {
         guard isQuick else { return }
-        let count = Holdings.quickCount
-        if try session.store.mayFind(moreThan: count, by: query, for: session.caller) {
-            throw KeychainFailure(.timedOut, during: "look at many items")
-        }
+        let areFew = try session.store.areFew(
+            query, for: session.caller, count: Holdings.quickCount,
+            byteCount: Holdings.quickByteCount)
+        if !areFew { throw KeychainFailure(.timedOut, during: "look at many items") }
     }
 
     /// Before the first unlock, when no item can be found, there may be one of any id.
@@ -155,13 +155,16 @@ struct KeychainItems: SecretItems {
     }
 
     func record(of id: String) throws(KeychainFailure) -> SecretRecord? {
-        try session.item(query(id)).map(SecretRecord.init)
+        guard let query = query(id) else { return nil }
+        try checkQuick(query)
+        return try session.item(query).map(SecretRecord.init)
     }
 
     func secret(
         of id: String
     ) throws(KeychainFailure) -> (value: SecretValue, contentType: String)? {
         guard let query = query(id) else { return nil }
+        try checkQuick(query)
         let found = try existing { () throws(KeychainFailure) in
             try session.copy(query, [.attributes, .value]).items
         }

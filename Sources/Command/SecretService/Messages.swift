@@ -21,22 +21,43 @@ extension BusMessage {
         var secret: TravellingSecret?
         let isRead = inside("r", TravellingSecret.signature) {
             guard let session = text("o"),
-                let parameters = withBytes({ bytes in bytes.indices.map { bytes[$0] } }),
-                let bytes = withBytes({ SecretValue(copying: $0) }), let type = text()
+                let parameters = withBytes({ bytes in
+                    bytes.count <= TravellingSecret.maximalParameterByteCount
+                        ? bytes.indices.map { bytes[$0] } : nil
+                }), let parameters,
+                let bytes = withBytes({ bytes in
+                    bytes.count <= TravellingSecret.maximalByteCount
+                        ? SecretValue(copying: bytes) : nil
+                }), let bytes, let type = text()
             else { return }
             secret = TravellingSecret(session, parameters, bytes, type)
         }
         return isRead ? secret : nil
     }
 
+    /// Writes a secret, but leaves out its bytes: ``fill(_:)`` adds them when the message has its
+    /// final place in memory. sd-bus moves a message that grows, and wipes its last place only.
     func write(_ secret: TravellingSecret) {
         setSensitive()
         write("r", of: TravellingSecret.signature) {
             write(secret.session, as: "o")
             write(secret.parameters.span)
-            secret.bytes.withBytes { write($0) }
+            write(byteCount: secret.bytes.byteCount)
             write(secret.contentType)
         }
+    }
+
+    /// Adds the bytes of a secret that was written.
+    ///
+    /// - Returns: false if it is not the next part of the message.
+    func fill(_ secret: TravellingSecret) -> Bool {
+        var isFilled = false
+        let isRead = inside("r", TravellingSecret.signature) {
+            guard text("o") != nil, withBytes({ _ in }) != nil else { return }
+            isFilled = secret.bytes.withBytes { fill(with: $0) }
+            _ = text()
+        }
+        return isRead && isFilled
     }
 
     /// The properties of a new object: those of type `s` by their full names, and the one of type

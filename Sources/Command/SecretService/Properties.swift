@@ -84,7 +84,7 @@ extension SecretService {
             ? call.inside("v", "s") { change.label = call.text() }
             : call.inside("v", "a{ss}") { change.attributes = call.attributes() }
         guard isRead, change.label != nil || change.attributes != nil else { return nil }
-        if case .item(let item) = object { return self.change(item, change) }
+        if case .item(let item) = object { return self.change(item) { [change] in change } }
         let label = change.label ?? ""
         return .changing { (holdings) throws(KeychainFailure) in
             guard let name = try holdings.collection(object), name != CollectionList.session,

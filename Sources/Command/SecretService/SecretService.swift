@@ -367,11 +367,15 @@ final class SecretService {
             // The session of a client that has left counts for nobody.
             if clients[call.sender] != nil { call.reserved = nil }
             answer = self.answer(agreement, for: call.sender)
-        case .results, .refusal: break
+        case .results, .secrets, .refusal: break
         }
         if let owner = call.reserved { owner.sessionCount -= 1 }
         switch answer {
         case .results(let write): try bus.reply(to: call.message, write)
+        case .secrets(let write, let fill):
+            guard try !bus.reply(to: call.message, write, fillingIn: fill) else { break }
+            try bus.refuse(
+                call.message, ServiceError.failed.rawValue, "the answer cannot be written")
         case .refusal(let error, let text): try bus.refuse(call.message, error.rawValue, text)
         case .unlocking, .agreed: break
         }

@@ -19,6 +19,8 @@ package final class RowConnection: @unchecked Sendable {
     package let value: Statement
     let byPrimaryKey: Statement
     let byNumber: Statement
+    /// The size of a row, which reads no value.
+    let byteCount: Statement
     /// Whether a search entry exists.
     package let entry: Statement
     let numbersByPlace: Statement
@@ -55,6 +57,9 @@ package final class RowConnection: @unchecked Sendable {
         value = Statement(Self.valueOfKey, on: connection)
         byPrimaryKey = Statement(Self.rowOfKey, on: connection)
         byNumber = Statement(Self.rowOfNumber, on: connection)
+        byteCount = Statement(
+            "SELECT length(names) + ifnull(length(secret), 0) FROM item WHERE number = ?1",
+            on: connection)
         entry = Statement(
             "SELECT 1 FROM attribute WHERE hash = ?1 AND number = ?2", on: connection)
         numbersByPlace = Statement(Self.numbersOfService, on: connection)

@@ -35,6 +35,38 @@ extension RowKeys {
         return numbers
     }
 
+    /// Whether at most `count` rows may match, with at most `byteCount` bytes together. Reads none
+    /// of them.
+    package func areFew(
+        _ query: ItemQuery, _ groups: [AccessGroup], _ store: RowConnection, count: Int,
+        byteCount: Int
+    ) throws(SystemError) -> Bool {
+        var numbers: [Int64] = []
+        if let reference = query.reference {
+            numbers = Self.number(of: reference).map { [$0] } ?? []
+        } else {
+            numbers = try candidates(query, groups, store, limit: count + 1)
+        }
+        guard numbers.count <= count else { return false }
+        var sum = 0
+        for number in numbers {
+            let run = try store.byteCount.start()
+            try run.bind(number, at: 1)
+            guard try run.step() else { continue }
+            // A damaged row may pretend to any size.
+            let (total, isTooLarge) = sum.addingReportingOverflow(Int(clamping: run.int64(0)))
+            guard !isTooLarge, total <= byteCount else { return false }
+            sum = total
+        }
+        return true
+    }
+
+    /// nil for a reference that no row has.
+    private static func number(of reference: PersistentReference) -> Int64? {
+        var reader = ByteReader(reference.itemID, malformed: SystemError.row(.damagedContent))
+        return (try? reader.integer(UInt64.self)).map { Int64(bitPattern: $0) }
+    }
+
     /// The searches for `query`, one for each group.
     package func searches(_ query: ItemQuery, _ groups: [AccessGroup]) -> [Search] {
         groups.map { Search(query, in: $0, hasher, self) }
@@ -101,10 +133,9 @@ extension RowKeys {
         _ reference: PersistentReference, _ query: ItemQuery, _ groups: [AccessGroup],
         _ store: RowConnection
     ) throws(SystemError) -> [FoundRow] {
-        var reader = ByteReader(reference.itemID, malformed: SystemError.row(.damagedContent))
-        guard let number = try? reader.integer(UInt64.self) else { return [] }
+        guard let number = Self.number(of: reference) else { return [] }
         let run = try store.byNumber.start()
-        try run.bind(Int64(bitPattern: number), at: 1)
+        try run.bind(number, at: 1)
         guard try run.step() else { return [] }
         let found = try FoundRow(run)
         // A later item may have the number, or an item of another group the id.

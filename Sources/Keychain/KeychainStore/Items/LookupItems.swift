@@ -54,20 +54,22 @@ extension ItemStore {
         return FoundItems(references, damage: damage)
     }
 
-    /// Whether more items than `count` match by their hashes. Reads no row.
+    /// Whether at most `count` items match by their hashes, with at most `byteCount` bytes together.
+    /// Reads no item.
     ///
-    /// - Throws: As ``references(_:for:limit:)``.
-    package func mayFind(
-        moreThan count: Int, by query: ItemQuery, for caller: Caller
+    /// - Throws: As ``references(_:for:lookupCount:limit:)``.
+    package func areFew(
+        _ query: ItemQuery, for caller: Caller, count: Int, byteCount: Int
     ) throws(KeychainFailure) -> Bool {
         let operation = "look for items"
         let groups = try caller.groups(searching: query.accessGroup, during: operation)
-        let found = try readRows(operation) { (snapshot) throws(KeychainFailure) in
+        let areFew = try readRows(operation) { (snapshot) throws(KeychainFailure) in
             try translating(
-                snapshot.state.candidates(query, groups, snapshot.store, limit: count + 1),
+                snapshot.state.areFew(
+                    query, groups, snapshot.store, count: count, byteCount: byteCount),
                 during: operation)
         }
-        return found?.count ?? 0 > count
+        return areFew ?? true
     }
 }
 

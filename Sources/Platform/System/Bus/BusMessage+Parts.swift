@@ -118,6 +118,40 @@ extension BusMessage {
         }
     }
 
+    /// Appends an array of that many bytes, which are zero.
+    package func write(byteCount: Int) {
+        var start: UnsafeMutableRawPointer?
+        guard
+            unsafe library.serving.arraySpace(handle, letter("y"), byteCount, &start) >= 0,
+            byteCount > 0, let start = unsafe start
+        else { return }
+        unsafe start.initializeMemory(as: UInt8.self, repeating: 0, count: byteCount)
+    }
+
+    /// Ends the writing of a message, and goes to its begin to read it.
+    func seal() -> Bool {
+        // Nobody answers a reply, so its number may be any but 0.
+        unsafe library.serving.seal(handle, 1, 0) >= 0 && library.serving.rewind(handle, 1) >= 0
+    }
+
+    /// Puts bytes into the array of the same size that is read next, in a message that was written
+    /// here.
+    ///
+    /// - Returns: false, with nothing changed, if there is no such array.
+    package func fill(with bytes: Span<UInt8>) -> Bool {
+        var start: UnsafeRawPointer?
+        var count = 0
+        guard unsafe library.readArray(handle, letter("y"), &start, &count) >= 0,
+            count == bytes.count
+        else { return false }
+        guard let start = unsafe start else { return count == 0 }
+        unsafe bytes.withUnsafeBytes { bytes in
+            unsafe UnsafeMutableRawPointer(mutating: start).copyMemory(
+                from: bytes.baseAddress ?? start, byteCount: count)
+        }
+        return true
+    }
+
     /// Appends a container with what `body` appends.
     package func write(_ type: Unicode.Scalar, of contents: String, _ body: () -> Void) {
         guard unsafe library.openContainer(handle, letter(type), contents) >= 0 else { return }

@@ -100,7 +100,26 @@ internal import ValetCLinux
     ) throws(SystemError) {
         var made: OpaquePointer?
         let code = unsafe connection.library.serving.newReturn(call.handle, &made)
-        unsafe try send(made, code, body)
+        _ = unsafe try send(made, code) { message in
+            body(message)
+            return true
+        }
+    }
+
+    /// Answers a call with what `body` writes, after `fill` has read that and changed bytes in it:
+    /// they do not move any more.
+    ///
+    /// - Returns: false if `fill` does, or if the message could not be written. Then it is not sent.
+    package func reply(
+        to call: borrowing BusMessage, _ body: (borrowing BusMessage) -> Void,
+        fillingIn fill: (borrowing BusMessage) -> Bool
+    ) throws(SystemError) -> Bool {
+        var made: OpaquePointer?
+        let code = unsafe connection.library.serving.newReturn(call.handle, &made)
+        return unsafe try send(made, code) { message in
+            body(message)
+            return message.seal() && fill(message)
+        }
     }
 
     /// Answers a call with an error of that name.
@@ -115,7 +134,7 @@ internal import ValetCLinux
                 return unsafe connection.library.serving.newError(call.handle, &made, &error)
             }
         }
-        unsafe try send(made, code) { _ in }
+        _ = unsafe try send(made, code) { _ in true }
     }
 
     /// Sends a signal of an object.
@@ -131,22 +150,27 @@ internal import ValetCLinux
         if code >= 0, let client, let made = unsafe made {
             code = unsafe library.setDestination(made, client)
         }
-        unsafe try send(made, code, body)
+        _ = unsafe try send(made, code) { message in
+            body(message)
+            return true
+        }
     }
 
+    /// Sends a message that `body` completes; if it returns false, returns that.
     private func send(
-        _ made: OpaquePointer?, _ code: Int32, _ body: (borrowing BusMessage) -> Void
-    ) throws(SystemError) {
+        _ made: OpaquePointer?, _ code: Int32, _ body: (borrowing BusMessage) -> Bool
+    ) throws(SystemError) -> Bool {
         guard code >= 0, let made = unsafe made else {
             throw SystemError(.other, during: Self.operation, systemError: -code)
         }
         let message = unsafe BusMessage(owning: made, connection.library)
-        body(message)
+        guard body(message) else { return false }
         let result = unsafe connection.library.send(connection.handle, message.handle, nil)
         // A receiver may leave at any time.
         guard result >= 0 || ![ENOTCONN, ECONNRESET, EPIPE].contains(-result) else {
             throw SystemError(.disconnected, during: Self.operation, systemError: -result)
         }
+        return true
     }
 }
 

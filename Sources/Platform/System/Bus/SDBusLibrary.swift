@@ -108,6 +108,11 @@
         let newSignal:
             @convention(c) (Handle, UnsafeMutablePointer<Handle?>, Text, Text, Text) -> Int32
         let setDestination: @convention(c) (Handle, Text) -> Int32
+        let seal: @convention(c) (Handle, UInt64, UInt64) -> Int32
+        let rewind: @convention(c) (Handle, Int32) -> Int32
+        let arraySpace:
+            @convention(c) (Handle, CChar, Int, UnsafeMutablePointer<UnsafeMutableRawPointer?>) ->
+                Int32
 
         init(_ library: DynamicLibrary) throws(SystemError) {
             unsafe requestName = try SDBusLibrary.symbol("sd_bus_request_name", of: library)
@@ -116,6 +121,10 @@
                 "sd_bus_message_new_method_return", of: library)
             unsafe newError = try SDBusLibrary.symbol(
                 "sd_bus_message_new_method_error", of: library)
+            unsafe seal = try SDBusLibrary.symbol("sd_bus_message_seal", of: library)
+            unsafe rewind = try SDBusLibrary.symbol("sd_bus_message_rewind", of: library)
+            unsafe arraySpace = try SDBusLibrary.symbol(
+                "sd_bus_message_append_array_space", of: library)
             unsafe newSignal = try SDBusLibrary.symbol("sd_bus_message_new_signal", of: library)
             unsafe setDestination = try SDBusLibrary.symbol(
                 "sd_bus_message_set_destination", of: library)
