@@ -163,7 +163,12 @@ struct KeychainItems: SecretItems {
     func secret(
         of id: String
     ) throws(KeychainFailure) -> (value: SecretValue, contentType: String)? {
-        guard let query = query(id) else { return nil }
+        guard let query = query(id) else {
+            guard PostponedSearch(id: id) == nil else {
+                throw KeychainFailure(.locked, during: "read a secret")
+            }
+            return nil
+        }
         try checkQuick(query)
         let found = try existing { () throws(KeychainFailure) in
             try session.copy(query, [.attributes, .value]).items

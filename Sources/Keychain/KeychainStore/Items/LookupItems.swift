@@ -54,8 +54,8 @@ extension ItemStore {
         return FoundItems(references, damage: damage)
     }
 
-    /// Whether at most `count` items match by their hashes, with at most `byteCount` bytes together.
-    /// Reads no item.
+    /// Whether at most `count` items match by their hashes, with at most `byteCount` bytes
+    /// together. Reads no item.
     ///
     /// - Throws: As ``references(_:for:lookupCount:limit:)``.
     package func areFew(

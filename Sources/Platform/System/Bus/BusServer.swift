@@ -109,7 +109,7 @@ internal import ValetCLinux
     /// Answers a call with what `body` writes, after `fill` has read that and changed bytes in it:
     /// they do not move any more.
     ///
-    /// - Returns: false if `fill` does, or if the message could not be written. Then it is not sent.
+    /// - Returns: false, and nothing is sent, if `fill` does, or if the message was not written.
     package func reply(
         to call: borrowing BusMessage, _ body: (borrowing BusMessage) -> Void,
         fillingIn fill: (borrowing BusMessage) -> Bool
