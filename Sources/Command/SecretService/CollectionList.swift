@@ -39,6 +39,11 @@ struct CollectionList: Sendable {
     static let sharedPrefix = "group_"
 
     let session: KeychainSession
+    /// Whether to fail, with `timedOut`, if there are many collections.
+    var isQuick = false
+
+    /// So many collections, and so many aliases, can be made.
+    private static let maximalCount = 1_000
 
     private func query(_ service: String, _ account: String? = nil) -> ItemQuery {
         var query = ItemQuery(
@@ -64,7 +69,8 @@ struct CollectionList: Sendable {
     func all() throws(KeychainFailure) -> [CollectionRecord] {
         var records = [CollectionRecord(name: Self.login, label: "Login")]
         let found = try unlessLocked { () throws(KeychainFailure) in
-            try session.attributes(of: query(Self.collections)).itemsReportingDamage()
+            try checkQuick()
+            return try session.attributes(of: query(Self.collections)).itemsReportingDamage()
         }
         for record in (found ?? []).compactMap(CollectionRecord.init) {
             if record.name == Self.login { records[0] = record } else { records.append(record) }
@@ -91,6 +97,7 @@ struct CollectionList: Sendable {
     /// A name on the bus for a new collection with that label.
     func newName(_ label: String) throws(KeychainFailure) -> String {
         let taken = Set(try all().map(\.name)).union([Self.session])
+        guard taken.count < Self.maximalCount else { throw Self.tooMany }
         var stem = Self.plain(String(label.prefix(64)))
         if stem.isEmpty { stem = "collection" }
         if stem.hasPrefix(Self.sharedPrefix) { stem = "_" + stem }
@@ -119,6 +126,7 @@ struct CollectionList: Sendable {
         if let version = known?.first?.version {
             transfer.changes = [.init(version, to: named, value: nil)]
         } else {
+            try checkAliasCount()
             transfer.additions.append(Addition(named, value: nil))
         }
         try session.perform(transfer)
@@ -131,6 +139,26 @@ struct CollectionList: Sendable {
             .genericPassword, attributes: attributes, accessGroup: DesktopItem.group,
             protectionClass: .afterFirstUnlock)
     }
+
+    /// - Throws: `timedOut` if a quick call would read many collections.
+    private func checkQuick() throws(KeychainFailure) {
+        guard isQuick else { return }
+        let areFew = try session.store.areFew(
+            query(Self.collections), for: session.caller, count: Holdings.quickCount,
+            byteCount: Holdings.quickByteCount)
+        if !areFew { throw KeychainFailure(.timedOut, during: "list many collections") }
+    }
+
+    private func checkAliasCount() throws(KeychainFailure) {
+        let mayAdd = try session.store.areFew(
+            query(Self.aliases), for: session.caller, count: Self.maximalCount - 1,
+            byteCount: .max)
+        if !mayAdd { throw Self.tooMany }
+    }
+
+    private static let tooMany = KeychainFailure(
+        .invalidRequest, during: "store a collection",
+        message: "there are \(maximalCount) collections or aliases already")
 
     private static let tooLong = KeychainFailure(
         .invalidRequest, during: "store a collection", message: DesktopItem.limits)
@@ -165,7 +193,11 @@ struct CollectionList: Sendable {
     }
 
     func setAlias(_ alias: String, to name: String?) throws(KeychainFailure) {
-        if let name { return try put(Self.aliases, alias, label: name) }
+        if let name {
+            let isNew = try !session.exists(query(Self.aliases, alias))
+            if isNew { try checkAliasCount() }
+            return try put(Self.aliases, alias, label: name)
+        }
         _ = try existing { () throws(KeychainFailure) in
             try session.delete(query(Self.aliases, alias))
         }

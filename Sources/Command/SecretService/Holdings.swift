@@ -19,7 +19,7 @@ struct Holdings: Sendable {
     /// What the calling program may use; nil for everything.
     var access: ClientAccess?
     let remembered = RememberedRecords()
-    private let sessionItems = SessionItems()
+    private var sessionItems = SessionItems()
     /// The groups that are given out for reading, by the names of their collections.
     private let shared: [String: AccessGroup]
 
@@ -39,8 +39,9 @@ struct Holdings: Sendable {
     var quick: Holdings {
         var holdings = self
         (holdings.list, holdings.isQuick) = (
-            CollectionList(session: list.session.ending(at: .immediately)), true
+            CollectionList(session: list.session.ending(at: .immediately), isQuick: true), true
         )
+        holdings.sessionItems.isQuick = true
         return holdings
     }
 
@@ -65,7 +66,7 @@ struct Holdings: Sendable {
     }
 
     /// Whether the collection in memory has items, which end with the service.
-    var hasSessionItems: Bool { !sessionItems.ids(having: nil).isEmpty }
+    var hasSessionItems: Bool { !sessionItems.isEmpty }
 
     /// - Throws: `timedOut` for a quick call with more objects than ``quickCount``, or more bytes
     ///   than ``quickByteCount``.

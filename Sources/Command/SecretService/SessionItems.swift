@@ -5,7 +5,7 @@ internal import ValetSealing
 internal import ValetSystem
 
 /// The items of the collection `session`: in memory alone, until the service ends.
-final class SessionItems: SecretItems {
+struct SessionItems: SecretItems {
     private typealias Item = (record: SecretRecord, value: SecretValue)
 
     private struct Contents {
@@ -15,10 +15,13 @@ final class SessionItems: SecretItems {
 
         /// Puts an item in place of another, or removes it.
         ///
-        /// - Throws: `valueTooLarge` if all items together would have too many bytes.
+        /// - Throws: `valueTooLarge` if the items together would have too many bytes, or be too many.
         mutating func set(_ id: UInt64, _ item: Item?) throws(KeychainFailure) {
             let difference = Self.byteCount(item) - Self.byteCount(items[id])
-            guard difference <= 0 || byteCount + difference <= SessionItems.maximalByteCount else {
+            let isMore = item != nil && items[id] == nil
+            guard difference <= 0 || byteCount + difference <= SessionItems.maximalByteCount,
+                !isMore || items.count < SessionItems.maximalCount
+            else {
                 throw KeychainFailure(
                     .valueTooLarge, during: "store a secret",
                     message: "the collection in memory is full")
@@ -39,18 +42,39 @@ final class SessionItems: SecretItems {
     }
 
     /// More than clients keep for a session.
-    private static let maximalByteCount = 64 << 20
+    private static let (maximalByteCount, maximalCount) = (64 << 20, 10_000)
+    /// How many items a quick search looks at.
+    private static let quickCount = 256
 
-    private let contents = Lock(Contents())
+    private final class Memory: Sendable {
+        let contents = Lock(Contents())
+    }
+
+    private let memory = Memory()
+    /// Whether a search fails, with `timedOut`, if it would have to wait or to look at many items.
+    var isQuick = false
+
+    private var contents: Lock<Contents> {
+        _read { yield memory.contents }
+    }
+
+    var isEmpty: Bool { contents.withLock { $0.items.isEmpty } }
 
     func isLocked() -> Bool { false }
 
-    func ids(having attributes: [String: String]?) -> [String] {
-        contents.withLock { contents in
-            contents.items.filter { _, item in
-                item.record.attributes.areFound(by: attributes ?? [:])
-            }.keys.sorted().map(String.init)
-        }
+    func ids(having attributes: [String: String]?) throws(KeychainFailure) -> [String] {
+        try items().filter { _, item in
+            item.record.attributes.areFound(by: attributes ?? [:])
+        }.keys.sorted().map(String.init)
+    }
+
+    /// All items at this moment: nobody waits while they are searched.
+    private func items() throws(KeychainFailure) -> [UInt64: Item] {
+        guard isQuick else { return contents.withLock { $0.items } }
+        guard let items = contents.withLockIfAvailable({ $0.items }),
+            items.count <= Self.quickCount
+        else { throw KeychainFailure(.timedOut, during: "look at many items") }
+        return items
     }
 
     func exists(_ id: String) -> Bool { record(of: id) != nil }
@@ -72,10 +96,12 @@ final class SessionItems: SecretItems {
         return try contents.withLock { (contents) throws(KeychainFailure) in
             var record = record
             (record.created, record.modified) = (now, now)
-            let same = contents.items.first {
-                $0.value.record.attributes.areSameItem(as: record.attributes)
-            }
-            if isReplacing, let (id, old) = same {
+            let same =
+                isReplacing
+                ? contents.items.first {
+                    $0.value.record.attributes.areSameItem(as: record.attributes)
+                } : nil
+            if let (id, old) = same {
                 record.created = old.record.created
                 if old.record.attributes.haveGeneralSchema {
                     record.attributes = old.record.attributes

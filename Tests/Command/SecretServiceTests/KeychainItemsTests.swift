@@ -212,7 +212,7 @@ import ValetTestSupport
             }
         }
         #expect(ids.count == 63)
-        #expect(items.ids(having: nil) == ids)
+        #expect(try items.ids(having: nil) == ids)
         #expect(throws: KeychainFailure.self) {
             try items.change(
                 ids[0], SecretChange(secret: (SecretValue(SecretBytes(byteCount: 4 << 20)), "")))
