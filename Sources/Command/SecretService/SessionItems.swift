@@ -112,5 +112,6 @@ final class SessionItems: SecretItems {
         }
     }
 
-    private static var now: UInt64 { UInt64(max(0, WallClock.nanoseconds / 1_000_000_000)) }
+    /// Seconds since 1970.
+    static var now: UInt64 { UInt64(max(0, WallClock.nanoseconds / 1_000_000_000)) }
 }
