@@ -12,11 +12,11 @@ extension SecretService {
     /// How a call is carried out.
     func plan(_ call: borrowing BusMessage) -> Plan {
         guard let object = ObjectPath(call.path) else {
-            return call.path == Portal.path ? planPortal(call) : planOutside(call)
+            return call.path == Portal.path ? planPortal(call) : planFolder(call)
         }
         see(object, by: call.sender)
         let named = call.interface
-        let own = [object.interface, .properties, .introspection]
+        let own = [object.interface] + Interface.standard
         let known = named.isEmpty ? own : own.filter { $0.rawValue == named }
         guard !known.isEmpty else {
             return .refuse(.unknownInterface, "\(call.path) has no interface \(named)")
@@ -37,26 +37,13 @@ extension SecretService {
                 case .session: planSession(call, object)
                 case .prompt: planPrompt(call, object)
                 case .properties: planProperties(call, object)
-                case .introspection: planIntrospection(object)
+                case .introspection: planIntrospection(object, for: call.sender)
                 // The portal has an object of its own.
-                case .portal: nil
+                case .portal, .peer: nil
                 }
             return plan ?? .refuse(.invalidArguments, "the arguments of \(method.name)")
         }
         return .refuse(.unknownMethod, "there is no method \(call.member)")
-    }
-
-    /// Objects above the service support introspection alone.
-    private func planOutside(_ call: borrowing BusMessage) -> Plan {
-        let path = call.path
-        let isAbove = path == "/" || (ObjectPath.root + "/").hasPrefix(path + "/")
-        guard isAbove, call.member == "Introspect" else {
-            return .refuse(.unknownObject, "there is no object \(path)")
-        }
-        let rest = (path == "/" ? ObjectPath.root : String(ObjectPath.root.dropFirst(path.count)))
-        let child = rest.split(separator: "/").first.map(String.init) ?? ""
-        let text = Interface.description(of: [.introspection], children: [child])
-        return .now(.results { $0.write(text) })
     }
 
     // MARK: Service
@@ -115,6 +102,7 @@ extension SecretService {
         let client = call.sender
         switch algorithm {
         case TransferSession.plainName:
+            guard call.inside("v", "s", { _ = call.text() }) else { return nil }
             guard mayOpenSession(client) else { return .now(Self.tooManyObjects) }
             owner(of: client)?.sessionCount += 1
             let path = addSession(.plain, to: client)
@@ -149,8 +137,10 @@ extension SecretService {
     private static let maximalPathByteCount = 1 << 20
 
     private func createCollection(_ call: borrowing BusMessage) -> Plan? {
-        guard let properties = call.newProperties(), let alias = call.text() else { return nil }
-        let label = properties.texts[Interface.collection.rawValue + ".Label"] ?? ""
+        guard let properties = call.newProperties(of: .collection), let alias = call.text() else {
+            return nil
+        }
+        let label = properties.label
         return .changing { (holdings) throws(KeychainFailure) in
             let path = ObjectPath.collection(
                 try holdings.makeCollection(label: label, alias: alias)
@@ -184,8 +174,9 @@ extension SecretService {
         }
         return .changing { (holdings) throws(KeychainFailure) in
             var allowed: [String] = []
-            // It closes the keychain for all programs.
-            for path in kept where try holdings.access(to: ObjectPath(path)) == .allow {
+            // It closes the keychain for all programs, and by nothing that is not in it.
+            for path in try holdings.present(kept)
+            where try holdings.access(to: ObjectPath(path)) == .allow {
                 allowed.append(path)
             }
             let kept = allowed
@@ -249,20 +240,6 @@ extension SecretService {
         else { return Self.noSession }
         owner(of: call.sender)?.sessionCount -= 1
         return .now(.nothing)
-    }
-
-    private func planIntrospection(_ object: ObjectPath) -> Plan {
-        return .reading { (holdings) throws(KeychainFailure) in
-            let children: [String] =
-                switch object {
-                case .service:
-                    try holdings.collections().map { "collection/" + $0 } + ["aliases/default"]
-                default: []
-                }
-            let text = Interface.description(
-                of: [object.interface, .properties, .introspection], children: children)
-            return .results { $0.write(text) }
-        }
     }
 }
 

@@ -192,6 +192,20 @@ struct CollectionList: Sendable {
         return alias == "default" || alias == Self.login ? Self.login : nil
     }
 
+    /// All aliases that can be part of an object path.
+    func aliases() throws(KeychainFailure) -> [String] {
+        let found = try unlessLocked { () throws(KeychainFailure) in
+            try session.attributes(of: query(Self.aliases)).itemsReportingDamage()
+        }
+        var names = Set((found ?? []).compactMap { $0.attributes[.account]?.text })
+        names.formUnion(["default", Self.login])
+        var known: [String] = []
+        for name in names.sorted() where !name.isEmpty && Self.plain(name) == name {
+            if try target(ofAlias: name) != nil { known.append(name) }
+        }
+        return known
+    }
+
     func setAlias(_ alias: String, to name: String?) throws(KeychainFailure) {
         if let name {
             let isNew = try !session.exists(query(Self.aliases, alias))

@@ -20,6 +20,8 @@ struct Holdings: Sendable {
     var access: ClientAccess?
     let remembered = RememberedRecords()
     private var sessionItems = SessionItems()
+    /// When the service began, in seconds since 1970.
+    let started = SessionItems.now
     /// The groups that are given out for reading, by the names of their collections.
     private let shared: [String: AccessGroup]
 
@@ -176,6 +178,10 @@ struct Holdings: Sendable {
             return nil
         }
     }
+
+    /// The answer to a change of the collection in memory.
+    static let alwaysThere = Answer.refusal(
+        .notSupported, "the collection in memory is always there, with this name")
 
     static let noSuchObject = KeychainFailure(
         .itemNotFound, during: "look for an object", message: "there is no such object")

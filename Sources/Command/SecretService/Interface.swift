@@ -10,6 +10,11 @@ enum Interface: String, CaseIterable, Sendable {
     case portal = "org.freedesktop.impl.portal.Secret"
     case properties = "org.freedesktop.DBus.Properties"
     case introspection = "org.freedesktop.DBus.Introspectable"
+    /// The library of the bus answers these calls, for every path.
+    case peer = "org.freedesktop.DBus.Peer"
+
+    /// What every object has besides its own.
+    static let standard: [Interface] = [.properties, .introspection, .peer]
 
     /// A method: its name, and the types of its arguments and results.
     typealias Method = (name: String, takes: [String], gives: [String])
@@ -43,6 +48,7 @@ enum Interface: String, CaseIterable, Sendable {
                 ("Set", ["s", "s", "v"], []),
             ]
         case .introspection: [("Introspect", [], ["s"])]
+        case .peer: [("Ping", [], []), ("GetMachineId", [], ["s"])]
         }
     }
 
@@ -61,7 +67,7 @@ enum Interface: String, CaseIterable, Sendable {
                 ("Type", "s", false), ("Created", "t", false), ("Modified", "t", false),
             ]
         case .portal: [("version", "u", false)]
-        case .session, .prompt, .properties, .introspection: []
+        case .session, .prompt, .properties, .introspection, .peer: []
         }
     }
 
@@ -73,7 +79,7 @@ enum Interface: String, CaseIterable, Sendable {
         case .collection: ["ItemCreated", "ItemDeleted", "ItemChanged"].map { ($0, ["o"]) }
         case .prompt: [("Completed", ["b", "v"])]
         case .properties: [("PropertiesChanged", ["s", "a{sv}", "as"])]
-        case .item, .session, .portal, .introspection: []
+        case .item, .session, .portal, .introspection, .peer: []
         }
     }
 
@@ -110,7 +116,7 @@ enum Interface: String, CaseIterable, Sendable {
 }
 
 extension ObjectPath {
-    /// The interface of the object's kind. Every object also has `properties` and `introspection`.
+    /// The interface of the object's kind. Every object also has ``Interface/standard``.
     var interface: Interface {
         switch self {
         case .service: .service

@@ -21,9 +21,10 @@ extension SecretService {
             }
         default:
             return .changing { (holdings) throws(KeychainFailure) in
-                guard let name = try holdings.collection(object),
-                    name != CollectionList.session
-                else { throw Holdings.noSuchObject }
+                guard let name = try holdings.collection(object) else {
+                    throw Holdings.noSuchObject
+                }
+                if name == CollectionList.session { return Holdings.alwaysThere }
                 try holdings.checkChange(of: name)
                 if try holdings.items(existing: name).isLocked() {
                     throw KeychainFailure(.locked, during: "delete a collection")
@@ -35,15 +36,15 @@ extension SecretService {
     }
 
     private func createItem(_ call: borrowing BusMessage, _ object: ObjectPath) -> Plan? {
-        guard let properties = call.newProperties(), let travelling = call.secret(),
+        guard let properties = call.newProperties(of: .item), let travelling = call.secret(),
             let isReplacing = call.flag()
         else { return nil }
         guard let transfer = session(travelling.session, of: call.sender) else {
             return Self.noSession
         }
         let record = SecretRecord(
-            label: properties.texts[Interface.item.rawValue + ".Label"] ?? "",
-            attributes: properties.attributes, contentType: travelling.contentType)
+            label: properties.label, attributes: properties.attributes,
+            contentType: travelling.contentType)
         let inbox = inbox
         return .changing { (holdings) throws(KeychainFailure) in
             let value = try travelling.opened(by: transfer)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSystem
 
@@ -60,21 +61,58 @@ extension BusMessage {
         return isRead && isFilled
     }
 
-    /// The properties of a new object: those of type `s` by their full names, and the one of type
-    /// `a{ss}`.
-    func newProperties() -> (texts: [String: String], attributes: [String: String])? {
-        var (texts, attributes): ([String: String], [String: String]?) = ([:], [:])
+    /// The properties of a new object of that interface; nil for what such an object has not, and
+    /// for values of other types.
+    func newProperties(of interface: Interface) -> NewProperties? {
+        var (properties, areKnown) = (NewProperties(), true)
         let isRead = inside("a", "{sv}") {
-            while inside(
-                "e", "sv",
-                {
-                    guard let name = text() else { return }
-                    if inside("v", "s", { texts[name] = text() }) { return }
-                    if inside("v", "a{ss}", { attributes = self.attributes() }) { return }
-                    _ = skip("v")
-                })
+            while areKnown,
+                inside(
+                    "e", "sv",
+                    {
+                        let (name, value) = (text() ?? "", newValue())
+                        areKnown = value.map { properties.set(name, of: interface, $0) } ?? false
+                    })
             {}
         }
-        return isRead ? attributes.map { (texts, $0) } : nil
+        return isRead && areKnown ? properties : nil
+    }
+
+    private func newValue() -> PropertyValue? {
+        var value: PropertyValue?
+        if inside("v", "s", { value = text().map(PropertyValue.text) }) { return value }
+        let isRead = inside("v", "a{ss}") { value = attributes().map(PropertyValue.attributes) }
+        return isRead ? value : nil
+    }
+}
+
+/// The properties of a collection or an item that is made.
+struct NewProperties: Equatable {
+    private(set) var label = ""
+    private var lookup: [String: String] = [:]
+    /// What older drafts of the specification have in place of the attribute `xdg:schema`.
+    private var type: String?
+
+    /// The attributes of an item.
+    var attributes: [String: String] {
+        guard let type, lookup[LookupAttributes.schema] == nil else { return lookup }
+        return lookup.merging([LookupAttributes.schema: type]) { $1 }
+    }
+
+    /// - Parameter name: The full name of the property.
+    /// - Returns: False for a property that such an object has not, or that is of another type, or
+    ///   that programs cannot choose.
+    mutating func set(
+        _ name: String, of interface: Interface, _ value: PropertyValue
+    ) -> Bool {
+        let prefix = interface.rawValue + "."
+        guard name.hasPrefix(prefix) else { return false }
+        switch (interface, name.dropFirst(prefix.count), value) {
+        case (_, "Label", .text(let label)): self.label = label
+        case (.item, "Attributes", .attributes(let lookup)): self.lookup = lookup
+        case (.item, "Type", .text(let type)): self.type = type
+        default: return false
+        }
+        return true
     }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
 internal import ValetSystem
 
 enum PropertyValue: Sendable {
@@ -87,9 +89,9 @@ extension SecretService {
         if case .item(let item) = object { return self.change(item) { [change] in change } }
         let label = change.label ?? ""
         return .changing { (holdings) throws(KeychainFailure) in
-            guard let name = try holdings.collection(object), name != CollectionList.session,
-                try holdings.record(of: name) != nil
+            guard let name = try holdings.collection(object), try holdings.record(of: name) != nil
             else { throw Holdings.noSuchObject }
+            if name == CollectionList.session { return Holdings.alwaysThere }
             try holdings.checkChange(of: name)
             try holdings.list.setLabel(label, of: name)
             return .nothing
@@ -132,10 +134,20 @@ extension Holdings {
             }
             properties.append(("Items", .paths(paths)))
         }
+        let created = created(record)
         return properties + [
             ("Label", .text(record.label)), ("Locked", .flag(try items.isLocked())),
-            ("Created", .time(record.created)), ("Modified", .time(record.modified)),
+            ("Created", .time(created)), ("Modified", .time(max(created, record.modified))),
         ]
+    }
+
+    /// The collections that nobody has made are as old as the keychain, or as this service.
+    private func created(_ record: CollectionRecord) -> UInt64 {
+        if record.name == CollectionList.session { return started }
+        guard record.name == CollectionList.login || record.created == 0 else {
+            return record.created
+        }
+        return list.session.store.birth.flatMap { UInt64(exactly: $0) } ?? started
     }
 
     /// A locked item shows what is remembered of it.

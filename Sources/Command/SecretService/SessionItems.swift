@@ -138,5 +138,6 @@ struct SessionItems: SecretItems {
         }
     }
 
-    private static var now: UInt64 { UInt64(max(0, WallClock.nanoseconds / 1_000_000_000)) }
+    /// Seconds since 1970.
+    static var now: UInt64 { UInt64(max(0, WallClock.nanoseconds / 1_000_000_000)) }
 }

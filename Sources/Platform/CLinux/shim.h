@@ -193,6 +193,16 @@ static inline int valet_read_file_status(
     return 0;
 }
 
+/* When a file was made, in seconds since 1970. The other times are not asked for, as above. Not
+   every file system knows. */
+static inline int valet_read_birth(const char *path, int64_t *seconds) {
+    struct statx facts;
+    if (syscall(SYS_statx, AT_FDCWD, path, 0, STATX_BTIME, &facts) != 0) return -1;
+    if (!(facts.stx_mask & STATX_BTIME)) return -1;
+    *seconds = (int64_t)facts.stx_btime.tv_sec;
+    return 0;
+}
+
 /* Open files that a child of fork has to close. */
 struct valet_held_files {
     int count;

@@ -29,6 +29,13 @@ package enum FilePath {
         FileStatus(at: path, followingLink: true)?.type == S_IFREG
     }
 
+    /// When the file at `path` was made, in seconds since 1970; nil for no file, and where the file
+    /// system does not know.
+    package static func birth(of path: String) -> Int64? {
+        var seconds: Int64 = 0
+        return unsafe valet_read_birth(path, &seconds) == 0 ? seconds : nil
+    }
+
     /// Makes a folder, and the folders around it that do not exist, as ``makePublicFolder(at:)``
     /// does.
     package static func makePublicFolders(to path: String) throws(SystemError) {

@@ -54,6 +54,11 @@ package final class ItemStore: Sendable {
     /// The keychain's folder.
     package var folder: String { location.folder }
 
+    /// When the keychain's file was made, in seconds since 1970; nil if that is not known.
+    package var birth: Int64? {
+        FilePath.birth(of: location.folder + "/" + KeychainFile.database)
+    }
+
     /// The path of the device key that the environment names; nil if it names none.
     package var deviceKeyPath: String? { location.deviceKeyPath }
 
