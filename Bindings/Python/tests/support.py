@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What several tests call: programs in processes of their own, and what a machine may lack."""
 
+import contextlib
+import importlib.util
 import os
+import pathlib
+import sqlite3
 import subprocess
 import sys
 
@@ -55,3 +59,18 @@ def set_passcode(home):
             "passcode", "set", "--passcode-fd", str(reading), home=home, descriptor=reading)
     finally:
         os.close(reading)
+
+
+def damage_first_item(home):
+    """Damages the item that was stored first, in a keychain that no process uses."""
+    path = home / "keychain.db"
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(
+            "UPDATE item SET salt = salt + 1 WHERE number = (SELECT min(number) FROM item)")
+    # The changed pages get checksums that fit.
+    root = pathlib.Path(__file__).resolve().parents[3]
+    source = root / "Tests/IntegrationTests/scenarios/pages.py"
+    specification = importlib.util.spec_from_file_location("pages", source)
+    pages = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(pages)
+    pages.sum_anew(path)

@@ -129,6 +129,18 @@ for call in (lambda: keyring.get_password('s', 'u'), lambda: keyring.set_passwor
         "InitError", "PasswordSetError", "PasswordDeleteError"]
 
 
+def test_a_damaged_password_does_not_make_another_user_the_first_one(home):
+    store = BEGIN + "[keyring.set_password('s', user, user + '-password') for user in 'ab']"
+    support.python(store, home=home)
+    support.damage_first_item(home)
+    code = BEGIN + """
+try: print(keyring.get_credential('s', None))
+except keyring.errors.InitError as error: print('damaged' in str(error))
+print(keyring.get_credential('s', 'b').password)
+"""
+    assert support.python(code, home=home).split("\n") == ["True", "b-password"]
+
+
 def test_reading_makes_no_keychain(home):
     code = BEGIN + "print(keyring.get_password('s', 'u'), keyring.get_credential('s', None))"
     assert support.python(code, home=home) == "None None"

@@ -98,6 +98,26 @@ def test_keys_are_sorted_byte_by_byte(mailer):
     assert list(mailer) == mailer.keys()
 
 
+def test_a_list_without_the_keys_of_damaged_items_warns(home):
+    begin = "import valet; valet.configure('Mailer'); mailer = valet.Valet('s'); "
+    support.python(begin + "mailer['a'] = b'1'; mailer['b'] = b'2'", home=home)
+    support.damage_first_item(home)
+    code = begin + """
+import warnings
+for keys in mailer.keys, lambda: list(mailer):
+    try: keys()
+    except valet.DamageWarning as warning: print('damaged' in str(warning))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        print(keys(), len(caught), caught[0].filename)
+other = valet.Valet('other')
+other['c'] = b'3'
+print(other.keys())
+"""
+    assert support.python(code, home=home).split("\n") == [
+        "True", "['b'] 1 <string>"] * 2 + ["['c']"]
+
+
 def test_texts_that_look_alike_are_different_names(identifier):
     composed, decomposed = "\u00e9", "e\u0301"
     one, other = Valet(identifier + composed), Valet(identifier + decomposed)

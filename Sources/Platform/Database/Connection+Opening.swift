@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 internal import ValetCSQLite
 package import ValetSystem
 
@@ -144,9 +145,23 @@ extension Connection {
             opening: isImmutable ? Self.immutableLocation(path) : path,
             flags: Self.flags(for: access) | (isImmutable ? SQLITE_OPEN_URI : 0),
             deadline: deadline, acceptsDamage: access == .repair)
-        // If the file cannot be written, SQLite silently opens it for reading.
+        // If the file cannot be opened for writing, SQLite silently opens it for reading.
         if access != .readOnly, unsafe sqlite3_db_readonly(database, "main") != 0 {
-            throw SystemError(.readOnly, during: "open the database", path: path)
+            let reason = isImmutable ? EROFS : PrivateDirectory.reasonAgainstWriting(path)
+            throw Self.refusal(of: path, reason)
+        }
+    }
+
+    /// The error for a file that could be opened for reading alone.
+    ///
+    /// - Parameter reason: Why this process may not write it; nil if nothing forbids that.
+    private static func refusal(of path: String, _ reason: Int32?) -> SystemError {
+        let operation = "open the database"
+        switch reason {
+        case EROFS, EACCES, EPERM: return SystemError(.readOnly, during: operation, path: path)
+        case let code?: return SystemError(errno: code, during: operation, path: path)
+        // A disk that fails, for example. SQLite keeps the reason to itself.
+        case nil: return SystemError(.inputOutput, during: operation, path: path)
         }
     }
 

@@ -44,9 +44,7 @@ extension Connection {
     func pause(atMost nanoseconds: Int64) -> Bool {
         lockTrouble.look(deadline)
         defer { errno = 0 }
-        let trouble = lockTrouble.systemError(deadline)
-        // The system may have free locks again in a moment. The other errors are permanent.
-        guard trouble == 0 || trouble == ENOLCK else { return false }
+        guard lockTrouble.systemError(deadline) == 0 else { return false }
         return deadline.sleep(atMost: nanoseconds)
     }
 

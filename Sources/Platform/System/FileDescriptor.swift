@@ -97,7 +97,8 @@ package struct FileDescriptor: ~Copyable {
     ///
     /// Some file systems and sandboxes refuse the system call for that. Then this makes a link and
     /// removes the old name, or makes an empty file and renames over it. A crash in between leaves
-    /// both names, or the empty file.
+    /// both names, or the empty file. A folder that lets no name go, as one with the attribute
+    /// "append only", keeps both names: the file has the new one, so that is a success.
     /// - Parameter mayLink: Whether the file may have two names for a moment.
     /// - Returns: `errno`, or 0; `EEXIST` if the name exists.
     func rename(_ name: String, toUnused newName: String, mayLink: Bool) -> Int32 {
@@ -105,7 +106,8 @@ package struct FileDescriptor: ~Copyable {
         guard Self.isRefusal(errno) else { return errno }
         if mayLink {
             if unsafe linkat(number, name, number, newName, 0) == 0 {
-                return unsafe unlinkat(number, name, 0) == 0 ? 0 : errno
+                unsafe _ = unlinkat(number, name, 0)
+                return 0
             }
             guard Self.isRefusal(errno) else { return errno }
         }

@@ -203,6 +203,11 @@ extension PrivateDirectory {
         return code
     }
 
+    /// Why this process may not write a file: `errno`; nil if nothing forbids it. Opens nothing.
+    package static func reasonAgainstWriting(_ path: String) -> Int32? {
+        unsafe faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0 ? nil : errno
+    }
+
     /// The mark in the names of temporary files.
     package static let temporaryMark = "new-"
 

@@ -121,6 +121,21 @@ import ValetKeychainStore
         #expect(bench.canRead("secret"))
     }
 
+    @Test func `valet recovery use takes no key for lost whose file is only not named`() throws {
+        bench.add("local", as: .whenUnlockedThisDeviceOnly)
+        #expect(bench.run("recovery", "create") == .success)
+        let key = String(bench.console.outputText.dropLast())
+        bench.run("device", "bind", "--key-file", keyPath)
+        bench.reopen(deviceKeyPath: nil)
+        let words = ["recovery", "use", "-y", "--recovery-key-fd=3", "--device-key=own-file"]
+        #expect(bench.run(words + ["--lower"], lines: [key]) == .failure)
+        #expect(bench.console.notes.first?.contains("in a file that is not named now") == true)
+        #expect(bench.console.notes.last?.contains("set VALET_DEVICE_KEY_FILE") == true)
+        bench.reopen(deviceKeyPath: keyPath)
+        #expect(bench.canRead("local", as: .whenUnlockedThisDeviceOnly))
+        #expect(bench.canRead("secret"))
+    }
+
     @Test func `valet device bind refuses a file that is not a key, and changes nothing`() throws {
         try Data(repeating: 1, count: 31).write(to: URL(fileURLWithPath: keyPath))
         #expect(bench.run("device", "bind", "--key-file", keyPath) == .failure)

@@ -12,7 +12,8 @@ import support
 from kills import calls, chosen, created, killed, report, spread
 from passcodes import AFTER, ALONE, PASSCODE, SHARED, Lines, do, ends, keychain
 from places import expect_full
-from support import CRASH_TEST, EVERY_USER, expect, mount, need, private_mounts, scenario
+from support import (CRASH_TEST, EVERY_USER, expect, mount, need, need_root, private_mounts,
+                     scenario)
 
 PASSPHRASE = b"correct horse battery staple\n"
 FROM_INPUT = ("--passphrase-fd", "0")
@@ -38,6 +39,27 @@ def counts(outcome):
 def some(world, every, count):
     """Chooses fewer calls in thorough runs, too: most calls of a long run write one page each."""
     return spread(every, 200) if world.is_thorough else chosen(world, every, count)
+
+
+@scenario
+def into_a_folder_that_keeps_every_name(world):
+    """A folder from which no name can be removed takes a backup."""
+    need_root()
+    need("chattr")
+    folder = f"{world.folder}/kept"
+    os.mkdir(folder)
+    world.fill("a", "b")
+    if subprocess.run(["chattr", "+a", folder], capture_output=True, check=False).returncode != 0:
+        raise support.Skip("the file system knows no folders that are append-only")
+    try:
+        outcome = backup(world, "create", f"{folder}/keychain.backup")
+        expect("wrote 2 items" in outcome.err, outcome)
+        expect(names(world, f"{folder}/keychain.backup") == ["a", "b"], os.listdir(folder))
+        before = open(f"{folder}/keychain.backup", "rb").read()
+        backup(world, "create", f"{folder}/keychain.backup", code=1)
+        expect(open(f"{folder}/keychain.backup", "rb").read() == before, "it was replaced")
+    finally:
+        subprocess.run(["chattr", "-a", folder], check=True)
 
 
 @scenario(users=EVERY_USER)

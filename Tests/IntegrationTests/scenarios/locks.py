@@ -4,7 +4,7 @@
 import os
 import signal
 
-from support import EVERY_USER, expect, scenario, stop
+from support import EVERY_USER, expect, need, scenario, stop
 
 
 # Promise: 17.1
@@ -28,6 +28,23 @@ def stopped_holder(world):
     world.check("a", "b")
     holder.end()
     print(f"gave up after {seconds:.2f} s")
+
+
+@scenario
+def of_a_file_system_without_locks(world):
+    """A file system that has no locks left fails a call at once, not at its deadline."""
+    need("strace")
+    world.fill("a")
+    for name in ("keychain.db", "keychain.db-shm"):
+        for words in (("get", "a"), ("set", "b")):
+            outcome = world.run(
+                *words, input=b"value", prefix=(
+                    "strace", "-f", "-qq", "-o", "/dev/null", "-P", world.path(name),
+                    "-e", "trace=fcntl", "-e", "inject=fcntl:error=ENOLCK"))
+            expect(outcome.code == 1 and "No locks available" in outcome.err, name, outcome)
+            expect("the file system refuses locks" in outcome.err, name, outcome)
+            expect(outcome.seconds < 3, name, outcome)
+    world.check("a")
 
 
 @scenario

@@ -13,6 +13,22 @@ from support import (AGENT_ITEMS, CRASH_TEST, EVERY_USER, FILES, ORDINARY, Skip,
                      need, need_root, private_mounts, scenario)
 
 
+@scenario(users=EVERY_USER)
+def failing_disk(world):
+    """A database that the disk does not let open for writing is not called read-only."""
+    need("strace")
+    world.fill("a")
+    for words in (("get", "a"), ("set", "b")):
+        # SQLite then opens the file for reading alone, which succeeds.
+        outcome = world.run(
+            *words, input=b"value", prefix=(
+                "strace", "-f", "-qq", "-o", "/dev/null", "-P", world.path("keychain.db"),
+                "-e", "trace=openat", "-e", "inject=openat:error=EIO:when=1"))
+        expect(outcome.code == 1 and "could not read or write" in outcome.err, outcome)
+        expect("read-only" not in outcome.err and "writable" not in outcome.err, outcome)
+    world.check("a")
+
+
 @scenario
 def read_only(world):
     """A keychain on a read-only mount can be read, and a write says why it fails."""

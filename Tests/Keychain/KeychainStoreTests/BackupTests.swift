@@ -160,6 +160,27 @@ import ValetTestSupport
         #expect(try keychain.open(file).verify().itemCount == 1)
     }
 
+    // Promise: 10.5
+    @Test(arguments: [false, true])
+    func `A backup of damaged former values names them so`(_ hasDamagedItem: Bool) throws {
+        let history = History()
+        try history.set("1", "2", "3")
+        let item = try #require(try history.item())
+        try history.keychain.tamper("UPDATE former SET secret = zeroblob(72)")
+        if hasDamagedItem { try history.keychain.tamper(Self.damages[0], item.parameter) }
+        let error = #expect(throws: KeychainFailure.self) { try history.keychain.backUp(to: file) }
+        #expect(error?.code == .damaged)
+        let words = hasDamagedItem ? "1 item and 2 former values are" : "2 former values are"
+        #expect(error?.message == words + " damaged")
+        #expect(!file.exists)
+        let report = try history.keychain.backUp(to: file, skippingDamaged: true)
+        #expect(
+            report
+                == BackupReport(
+                    itemCount: hasDamagedItem ? 0 : 1, damagedCount: hasDamagedItem ? 1 : 0,
+                    damagedFormerCount: 2))
+    }
+
     @Test func `A failed backup leaves the existing file unchanged`() throws {
         let keychain = TestKeychain()
         let item = try keychain.add(.generic("a"))

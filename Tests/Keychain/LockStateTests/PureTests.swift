@@ -164,6 +164,21 @@ import ValetKeychainModel
         #expect(process(["/run/systemd/container": "wsl\n"]).container == nil)
     }
 
+    @Test func `What cannot be read may say that ids and clocks are those of a namespace`() {
+        let (users, clocks) = ("/proc/self/uid_map", "/proc/self/timens_offsets")
+        func unreadable(_ path: String, existing exists: Bool) -> LockStateProvider.Circumstances {
+            let files = Self.quiet.filter { $0.key != path }
+            return .ofProcess(
+                setting: nil, isElevated: false, reading: { files[$0] },
+                exists: { $0 == path && exists })
+        }
+        #expect(unreadable(users, existing: true).hasOwnUserIDs)
+        #expect(unreadable(clocks, existing: true).hasOwnClock)
+        // A kernel without namespaces.
+        #expect(!unreadable(users, existing: false).hasOwnUserIDs)
+        #expect(!unreadable(clocks, existing: false).hasOwnClock)
+    }
+
     @Test func `The place of a process is a namespace where ids or clocks are others`() {
         #expect(process(["/proc/self/uid_map": "0 1000 1\n"]).hasOwnUserIDs)
         #expect(process(["/proc/self/timens_offsets": "boottime 5 0\n"]).hasOwnClock)

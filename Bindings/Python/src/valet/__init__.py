@@ -16,6 +16,7 @@ safe from every thread. They need the library libvalet.so.0, which the first cal
 
 from .errors import (
     AuthenticationFailed,
+    DamageWarning,
     DuplicateItem,
     InvalidArgument,
     ItemNotFound,
@@ -49,6 +50,7 @@ __all__ = [
     "AccessControl",
     "Accessibility",
     "AuthenticationFailed",
+    "DamageWarning",
     "DuplicateItem",
     "InvalidArgument",
     "ItemNotFound",

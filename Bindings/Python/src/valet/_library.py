@@ -18,7 +18,7 @@ from ctypes import POINTER, c_char, c_char_p, c_int, c_int32, c_int64, c_size_t,
 from ctypes import c_uint8, c_void_p
 from typing import Any, Optional, Union
 
-from .errors import InvalidArgument, KeychainError, failure
+from .errors import InvalidArgument, KeychainError, Reason, failure
 
 Buffer = Union[bytes, bytearray, memoryview]
 """What a value can be given as."""
@@ -214,6 +214,13 @@ def _last_error(status: int) -> KeychainError:
     if "`VALET_MAY_ASK`" in hint:
         hint = "give the call a prompt, so that it may ask the user"
     return failure(status, error.domain, error.code, message, hint, error.reason)
+
+
+def noted_damage() -> Optional[KeychainError]:
+    """Why the list of keys that the last call returned is incomplete; None if it is complete."""
+    error = Error()
+    library().valet_last_error(ctypes.byref(error))
+    return _last_error(error.status) if error.reason == Reason.DAMAGED else None
 
 
 def utf8(text: str, what: str) -> bytes:

@@ -56,6 +56,13 @@ class KeychainError(Exception):
         return f"{self.message}; {self.hint}" if self.hint else self.message
 
 
+class DamageWarning(UserWarning):
+    """A list of keys is incomplete, because items are damaged: `valet doctor` says more.
+
+    `warnings.simplefilter("error", valet.DamageWarning)` turns it into an exception.
+    """
+
+
 class ItemNotFound(KeychainError, KeyError):
     """Nothing is stored under that key."""
 

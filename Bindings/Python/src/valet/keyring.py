@@ -62,10 +62,11 @@ class Keyring(KeyringBackend):
     def get_credential(
         self, service: str, username: Optional[str]
     ) -> Optional[credentials.Credential]:
-        """The credential of `username`. For None that of the service's first user, by name."""
+        """The credential of `username`. For None that of the service's first user, by name: an
+        error if a damaged item may be it."""
         with _reported(errors.InitError):
             valet = _valet(service)
-            keys = valet.keys() if username is None else [_stored(username)]
+            keys = valet._all_keys() if username is None else [_stored(username)]
             for key in keys:
                 password = _password(valet, key)
                 if password is not None:

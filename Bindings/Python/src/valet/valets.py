@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import enum
+import warnings
 import weakref
 from collections.abc import Iterator, Mapping
 from ctypes import byref, c_int32, c_size_t, c_void_p, sizeof, string_at
@@ -11,7 +12,7 @@ from typing import Any, Optional, Union
 
 from . import _library, migration
 from ._library import Buffer, Description, call, fitting, freeing, lent, options, utf8
-from .errors import InvalidArgument, ItemNotFound, NotText
+from .errors import DamageWarning, InvalidArgument, ItemNotFound, KeychainError, NotText
 from .keychain import Accessibility
 from .secret import Secret
 
@@ -154,17 +155,33 @@ class Sandbox:
             call("valet_get", self._handle, *_key(key), self._options(prompt), byref(secret))
             return Secret(secret)
 
-    def _list(self, prompt: Optional[str] = None) -> list[str]:
+    def _all_keys(self) -> list[str]:
+        """All keys. Raises if a damaged item may have another one: to choose one among them."""
+        found, damage = self._list()
+        if damage is not None:
+            raise damage
+        return found
+
+    def _listed(self, prompt: Optional[str] = None) -> list[str]:
+        """The keys that can be read. Warns the caller's caller if there are others."""
+        found, damage = self._list(prompt)
+        if damage is not None:
+            warnings.warn(f"the list of keys is incomplete: {damage}", DamageWarning, stacklevel=3)
+        return found
+
+    def _list(self, prompt: Optional[str] = None) -> tuple[list[str], Optional[KeychainError]]:
+        """The keys that can be read, and why the list lacks others."""
         keys, count, text, length = c_void_p(), c_size_t(), c_void_p(), c_size_t()
         with freeing(keys, "valet_keys_free"):
             call("valet_keys", self._handle, self._options(prompt), byref(keys))
+            damage = _library.noted_damage()
             call("valet_keys_count", keys, byref(count))
             found = []
             for index in range(count.value):
                 call("valet_keys_at", keys, index, byref(text), byref(length))
                 found.append(string_at(text, length.value).decode("utf-8"))
             _library.library().valet_keys_free(keys)
-            return found
+            return found, damage
 
 
 class Valet(Sandbox):
@@ -212,8 +229,9 @@ class Valet(Sandbox):
         return _text(self._read(key))
 
     def keys(self) -> list[str]:
-        """All keys of this valet, sorted byte by byte in UTF-8."""
-        return self._list()
+        """All keys of this valet, sorted byte by byte in UTF-8. Warns of damaged items, whose keys
+        are missing, by a DamageWarning."""
+        return self._listed()
 
     def __getitem__(self, key: str) -> bytes:
         return self.get(key)
@@ -230,7 +248,7 @@ class Valet(Sandbox):
         return isinstance(key, str) and key != "" and self.contains(key)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.keys())
+        return iter(self._listed())
 
 
 class SecureEnclaveValet(Sandbox):
@@ -272,8 +290,9 @@ class SecureEnclaveValet(Sandbox):
         return _text(self._read(key, prompt))
 
     def keys(self, prompt: Optional[str]) -> list[str]:
-        """All keys of this valet, sorted byte by byte in UTF-8. Asks unless there are none."""
-        return self._list(prompt)
+        """All keys of this valet, sorted byte by byte in UTF-8. Asks unless there are none. Warns
+        of damaged items by a DamageWarning."""
+        return self._listed(prompt)
 
 
 class SinglePromptSecureEnclaveValet(SecureEnclaveValet):

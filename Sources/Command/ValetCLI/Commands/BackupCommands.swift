@@ -43,10 +43,11 @@ enum BackupCreateCommand {
             ("thisDeviceOnly", "how many were left out because they are for this device only"),
             ("accessControlled", "how many because they require the user at each read"),
             ("damaged", "how many because they are damaged"),
+            ("damagedFormerValues", "how many former values were left out, for the same reason"),
         ],
         exitCodes: [
             (.notFound, "there is no keychain"),
-            (.damaged, "items are damaged, and nothing was written"),
+            (.damaged, "items or former values are damaged, and nothing was written"),
         ],
         examples: [
             ("valet backup create keychain.backup", "Asks for a passphrase, twice."),
@@ -104,6 +105,7 @@ extension BackupReport {
             "formerValues": .number(formerCount),
             "thisDeviceOnly": .number(thisDeviceOnlyCount),
             "accessControlled": .number(accessControlledCount), "damaged": .number(damagedCount),
+            "damagedFormerValues": .number(damagedFormerCount),
         ])
     }
 
@@ -111,6 +113,7 @@ extension BackupReport {
         let left = [
             (thisDeviceOnlyCount, "for this device only"),
             (accessControlledCount, "with an access control"), (damagedCount, "damaged"),
+            (damagedFormerCount, "damaged former value" + (damagedFormerCount == 1 ? "" : "s")),
         ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
         let items = itemCount == 1 ? "1 item" : "\(itemCount) items"
         let former = formerCount == 0 ? "" : " and " + FormerValue.counted(formerCount)

@@ -42,7 +42,8 @@ extension Keychain {
     ///
     /// - Parameter passphrase: At least 1 byte. Every byte counts.
     /// - Throws: ``KeychainFailure``: `locked` unless all classes that may leave the device are
-    ///   open; `damaged`, with the number of damaged items, unless the request skips them;
+    ///   open; `damaged`, with the numbers of damaged items and former values, unless the request
+    ///   skips them;
     ///   `itemNotFound` without a keychain; `invalidRequest` for an existing file that the request
     ///   does not replace, or that cannot be replaced, and for an empty passphrase; `inputOutput`,
     ///   `diskFull`, `outOfMemory`.
@@ -117,7 +118,7 @@ private struct BackupPass: ~Copyable {
             case .item(let properties, let logicalTime, let value):
                 guard BackupItem.holds(properties) else {
                     if skips {
-                        report.damagedCount += 1
+                        report.countDamaged(isFormer: former != nil)
                         continue
                     }
                     throw KeychainFailure(
@@ -129,16 +130,16 @@ private struct BackupPass: ~Copyable {
                     properties, logicalTime: former?.kept ?? logicalTime, value: value,
                     former: former?.reason)
                 // After a damaged row the backup fails; the rest is read only to count the damage.
-                if skips || report.damagedCount == 0 { try writer.append(item) }
+                if skips || !report.hasDamage { try writer.append(item) }
                 report.count(item)
             case .none: break
             case .thisDeviceOnly: if former == nil { report.thisDeviceOnlyCount += 1 }
             case .accessControlled: if former == nil { report.accessControlledCount += 1 }
-            case .damaged: report.damagedCount += 1
+            case .damaged: report.countDamaged(isFormer: former != nil)
             }
         }
         var report = report
-        guard skips || report.damagedCount == 0 else { throw Self.refusal(report.damagedCount) }
+        guard skips || !report.hasDamage else { throw Self.refusal(report) }
         report.warning = try writer.finish().warning
         return report
     }
@@ -170,11 +171,19 @@ private struct BackupPass: ~Copyable {
         return .item(properties, logicalTime: row.logicalTime, value)
     }
 
-    private static func refusal(_ count: Int) -> KeychainFailure {
-        let items = count == 1 ? "1 item is" : "\(count) items are"
+    private static func refusal(_ report: BackupReport) -> KeychainFailure {
+        let items = report.damagedCount == 1 ? "1 item" : "\(report.damagedCount) items"
+        let former =
+            report.damagedFormerCount == 1
+            ? "1 former value" : "\(report.damagedFormerCount) former values"
+        let count = report.damagedCount + report.damagedFormerCount
+        let what = [
+            report.damagedCount > 0 ? items : "", report.damagedFormerCount > 0 ? former : "",
+        ].filter { !$0.isEmpty }.joined(separator: " and ")
         return KeychainFailure(
-            .damaged, during: "make a backup", message: "\(items) damaged",
-            hint: "`valet doctor` says more; `--skip-damaged` leaves damaged items out")
+            .damaged, during: "make a backup",
+            message: "\(what) \(count == 1 ? "is" : "are") damaged",
+            hint: "`valet doctor` says more; `--skip-damaged` leaves out what is damaged")
     }
 }
 
@@ -240,8 +249,16 @@ package struct BackupReport: Hashable, Sendable {
     package var accessControlledCount = 0
     /// Items left out because they are damaged.
     package var damagedCount = 0
+    /// Former values left out because they are damaged.
+    package var damagedFormerCount = 0
     /// Why a power cut may take the name of the finished file away.
     package var warning: KeychainFailure?
+
+    var hasDamage: Bool { damagedCount + damagedFormerCount > 0 }
+
+    mutating func countDamaged(isFormer: Bool) {
+        if isFormer { damagedFormerCount += 1 } else { damagedCount += 1 }
+    }
 
     /// Counts what is in the backup. The keychain's own items are not a person's.
     mutating func count(_ item: BackupItem) {

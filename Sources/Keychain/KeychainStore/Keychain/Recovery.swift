@@ -124,6 +124,12 @@ extension KeychainPasscodes {
     fileprivate func deviceSecretAtHand(
         _ header: KeychainHeader
     ) throws(KeychainFailure) -> DeviceSecret? {
+        if header.keybag.deviceSource == .keyFile, source.location.deviceKeyPath == nil {
+            throw KeychainFailure(
+                .keyUnavailable, during: "find the device key",
+                message: "it is in a file that is not named now",
+                hint: "set VALET_DEVICE_KEY_FILE to that file; to its old path if it is lost")
+        }
         do {
             let secret = try source.secret(of: header, until: deadline)
             guard secret.id == header.keybag.deviceKeyID else { return nil }

@@ -145,8 +145,10 @@ extension LockStateProvider.Circumstances {
         process.refusal = LockStateProvider.kernelRefusal()
         process.hasBootID = BootID.exists
         process.container = container(read, exists)
-        process.hasOwnUserIDs = read("/proc/self/uid_map").map { !isIdentity($0) } ?? false
-        process.hasOwnClock = read("/proc/self/timens_offsets").map(hasOffset) ?? false
+        // A kernel without such namespaces has no such file. One that cannot be read may say yes.
+        let (users, clocks) = ("/proc/self/uid_map", "/proc/self/timens_offsets")
+        process.hasOwnUserIDs = read(users).map { !isIdentity($0) } ?? exists(users)
+        process.hasOwnClock = read(clocks).map(hasOffset) ?? exists(clocks)
         process.groups = groups(read("/proc/self/cgroup") ?? "")
         process.login = login(read("/proc/self/loginuid"))
         process.isWSL =
