@@ -155,7 +155,7 @@ extension Kernel {
         @Test func `Shared keys of a keychain that had no passcode are there after the first one`()
             throws
         {
-            sample.store.preparePage()
+            try sample.store.preparePage()
             try sample.replaceKeys(unlockingSince: sample.store.moment())
             #expect(try sample.read(sample.fresh(), 2) == "unlocked 2\(KernelSample.all)")
         }

@@ -144,7 +144,7 @@ extension LockStateStore {
     package func publish(
         _ opened: OpenedKeys, within limits: UnlockLimits
     ) throws(KeychainFailure) {
-        preparePage()
+        try? preparePage()
         try publish(opened, within: limits, since: moment())
     }
 }

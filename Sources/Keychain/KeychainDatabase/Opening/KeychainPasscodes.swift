@@ -98,11 +98,15 @@ package struct KeychainPasscodes {
         return try Protector(secret, passcode: typed, opening: header.keybag)
     }
 
-    /// The present moment, for a call that will publish keys: ``OpenKeychain/moment(of:_:for:)``.
-    package func moment(of header: KeychainHeader) throws(KeychainFailure) -> LockMoment {
+    /// The present moment, for a call that will publish keys:
+    /// ``OpenKeychain/moment(of:_:for:mustHavePage:)``.
+    package func moment(
+        of header: KeychainHeader, mustHavePage: Bool = false
+    ) throws(KeychainFailure) -> LockMoment {
         // A process with keys of its own waits for no writer.
         let limit = header.openedKeys.isForSharing ? deadline : .immediately
-        return try keychain.moment(of: header, limit, for: operation)
+        return try keychain.moment(
+            of: header, limit, for: operation, mustHavePage: mustHavePage)
     }
 
     /// Opens the keys of a keychain with a passcode, and publishes them to every process that

@@ -239,15 +239,22 @@ package final class OpenKeychain: Sendable {
     /// this moment, the lock wins over the unlock. Makes the page of locks if the folder has none:
     /// without it, such a lock could not be told from a page that is made later.
     ///
-    /// - Throws: ``KeychainFailure``: `timedOut`, `inputOutput`.
+    /// - Parameter mustHavePage: Whether to fail if keys could not be shared without a page. If
+    ///   false, keys are then kept in this process.
+    /// - Throws: ``KeychainFailure``: `timedOut`, `inputOutput`, `diskFull`.
     func moment(
-        of header: KeychainHeader, _ deadline: Deadline, for operation: String
+        of header: KeychainHeader, _ deadline: Deadline, for operation: String,
+        mustHavePage: Bool = false
     ) throws(KeychainFailure) -> LockMoment {
         let lockState = header.openedKeys
         if !lockState.hasPage, !directory.isReadOnly {
-            do {
+            do throws(SystemError) {
                 let held = try pool.lockForWriting(deadline)
-                lockState.preparePage()
+                do throws(SystemError) {
+                    try lockState.preparePage()
+                } catch {
+                    if mustHavePage { throw error }
+                }
                 _ = consume held
             } catch {
                 // Keys of this process alone can be bound to the absence of a page.

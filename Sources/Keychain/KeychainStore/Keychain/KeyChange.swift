@@ -27,8 +27,10 @@ struct KeyChange {
         try store.changeKeys(operation, creating: isCreating) {
             (keys, header) throws(KeychainFailure) -> KeyChangePlan in
             let request = next(header)
-            // Before the passcode is checked: a lock since then wins.
-            let moment = request.unlocks ? try keys.moment(of: header) : nil
+            // Before the passcode is checked: a lock since then wins. Nothing has changed yet, so a
+            // change fails here if its keys could not be published.
+            let moment =
+                request.unlocks ? try keys.moment(of: header, mustHavePage: true) : nil
             var plan = try keys.plan(header, open(keys, header), to: request, since: moment)
             plan.expectedLoss = expectedLoss
             return plan

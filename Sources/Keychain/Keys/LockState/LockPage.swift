@@ -48,13 +48,11 @@ struct LockPage: Sendable {
 
     /// Opens the page of the keychain in `folder`, to publish keys under its marks.
     ///
-    /// - Throws: ``KeychainFailure``: `cannotShare`, also if the file does not exist and is not
-    ///   made: a lock could not reach the keys.
-    static func forSharing(
-        in folder: String, making: Bool = false
-    ) throws(KeychainFailure) -> LockPage {
+    /// - Throws: ``KeychainFailure``: `cannotShare`, also if the file does not exist: a lock could
+    ///   not reach the keys.
+    static func forSharing(in folder: String) throws(KeychainFailure) -> LockPage {
         do throws(SystemError) {
-            guard let page = try changeable(in: folder, making: making) else {
+            guard let page = try changeable(in: folder, making: false) else {
                 throw SystemError(.missing, during: "share opened keys", path: folder)
             }
             return page
@@ -66,22 +64,26 @@ struct LockPage: Sendable {
     /// Makes the page of the keychain in `folder`, if it is missing. The caller holds the writers'
     /// lock.
     ///
-    /// - Throws: ``KeychainFailure``: `cannotShare`; `inputOutput` if the file cannot be read. Its
-    ///   page, if it has one, is unchanged.
-    static func prepare(in folder: String) throws(KeychainFailure) {
-        let page = try forSharing(in: folder, making: true)
-        guard try page.marks() == nil else { return }
-        do {
-            try page.make()
-        } catch {
-            throw KeychainFailure(cannotShare: error)
-        }
+    /// - Throws: ``SystemError``: `inputOutput`, `diskFull`, `readOnly`, … A page that cannot be
+    ///   read is unchanged.
+    static func prepare(in folder: String) throws(SystemError) {
+        guard let page = try changeable(in: folder, making: true), try page.readMarks() == nil
+        else { return }
+        try page.make()
     }
 
     /// The marks; nil if the file has no page.
     ///
     /// - Throws: ``KeychainFailure``: `inputOutput` if the file cannot be read.
     func marks() throws(KeychainFailure) -> LockMarks? {
+        do {
+            return try readMarks()
+        } catch {
+            throw KeychainFailure(error, during: LockStateOperation.readPage.rawValue)
+        }
+    }
+
+    private func readMarks() throws(SystemError) -> LockMarks? {
         var bytes = InlineArray<48, UInt8>(repeating: 0)
         var span = bytes.mutableSpan
         let count: Int
@@ -90,7 +92,7 @@ struct LockPage: Sendable {
         } catch {
             // Another part of the program closed the descriptor: the caller opens the file again.
             guard error.code != .misuse else { return nil }
-            throw KeychainFailure(error, during: LockStateOperation.readPage.rawValue)
+            throw error
         }
         guard count == Self.headByteCount else { return nil }
         return Self.marks(in: bytes.span)

@@ -139,10 +139,10 @@ package final class LockStateStore: Sendable {
 
     /// Makes the page of locks if the folder has none, so that a lock reaches keys of this process.
     /// The caller holds the writers' lock.
-    package func preparePage() {
-        // If the folder cannot be written, other processes cannot announce locks in it either.
-        try? LockPage.prepare(in: page.folder)
-    }
+    ///
+    /// - Throws: ``SystemError`` if the folder cannot be written. Then other processes cannot
+    ///   announce locks in it either.
+    package func preparePage() throws(SystemError) { try LockPage.prepare(in: page.folder) }
 
     /// Whether the keychain's folder has a page of locks.
     package var hasPage: Bool { (try? page.marks(at: .now)) != nil }
