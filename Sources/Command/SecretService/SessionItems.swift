@@ -15,7 +15,7 @@ struct SessionItems: SecretItems {
 
         /// Puts an item in place of another, or removes it.
         ///
-        /// - Throws: `valueTooLarge` if the items together would have too many bytes, or be too many.
+        /// - Throws: `valueTooLarge` if the items would be too many, or have too many bytes.
         mutating func set(_ id: UInt64, _ item: Item?) throws(KeychainFailure) {
             let difference = Self.byteCount(item) - Self.byteCount(items[id])
             let isMore = item != nil && items[id] == nil

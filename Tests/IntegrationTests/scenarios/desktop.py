@@ -992,7 +992,6 @@ def signals(world):
     by_hand(world, "signals", COMMAND)
 
 
-# Promise: 20.2
 # Promise: 20.3
 @scenario(users=EVERY_USER)
 def seen(world):
@@ -1004,6 +1003,7 @@ def seen(world):
     by_hand(world, "seen", COMMAND, desktop=desktop)
 
 
+# Promise: 20.2
 @scenario
 def sessions(world):
     """A session belongs to the connection that opened it, until it closes it."""
