@@ -76,7 +76,7 @@ extension ObjectPath {
     static let folders = ["collection", "aliases", "session", "prompt"].map { "\(root)/\($0)" }
 
     static func isAboveRoot(_ path: String) -> Bool {
-        path == "/" || (root + "/").hasPrefix(path + "/") && path != root
+        path == "/" || !path.isEmpty && (root + "/").hasPrefix(path + "/") && path != root
     }
 
     /// Those of `paths` that are below `folder`, relative to it.
