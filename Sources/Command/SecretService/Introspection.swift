@@ -61,12 +61,12 @@ extension Holdings {
             let objects =
                 try collections().map(ObjectPath.collection) + list.aliases().map(ObjectPath.alias)
             return ObjectPath.names((objects + own).map(\.text), below: ObjectPath.root)
-        case .collection, .alias:
+        case .collection(let name):
             // There may be many items.
             try checkQuick(.max)
-            guard let name = try collection(object) else { return [] }
             return try items(of: name).ids(having: nil)
-        case .item, .session, .prompt: return []
+        // Items have no other paths than those in their collection.
+        case .alias, .item, .session, .prompt: return []
         }
     }
 }

@@ -45,7 +45,7 @@ extension SecretService {
         let record = SecretRecord(
             label: properties.label, attributes: properties.attributes,
             contentType: travelling.contentType)
-        let inbox = inbox
+        let (inbox, client) = (inbox, call.sender)
         return .changing { (holdings) throws(KeychainFailure) in
             let value = try travelling.opened(by: transfer)
             guard let name = try holdings.collection(object) else { throw Holdings.noSuchObject }
@@ -55,6 +55,7 @@ extension SecretService {
             if name == CollectionList.session {
                 inbox.add(.sessionItem(stored.wasThere ? .changed : .created, path))
             }
+            inbox.add(.stored(client, path))
             return .results { message in
                 message.write(path.text, as: "o")
                 message.write(ObjectPath.none, as: "o")

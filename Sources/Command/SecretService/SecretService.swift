@@ -26,6 +26,7 @@ final class SecretService {
         case promptBegun(_ client: String, UInt64)
         /// The question of a prompt has its answer; a yes counts as long as the period.
         case prompted(UInt64, DesktopQuestion.Answer, LockPeriod?)
+        case stored(_ client: String, ItemPath)
         /// The client of a prompt can hear what is unlocked.
         case completed(_ client: String, UInt64, [String])
         /// A look at the program of a process has ended.
@@ -400,6 +401,7 @@ final class SecretService {
         case .promptBegun(let client, let number): begin(number, of: client)
         case .prompted(let number, let outcome, let period):
             try complete(number, outcome, period)
+        case .stored(let client, let item): see(.item(item), by: client)
         case .completed(let client, let number, let objects):
             try emitCompleted(number, of: client, objects)
         case .looked(let process, let view):
