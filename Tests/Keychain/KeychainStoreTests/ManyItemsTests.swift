@@ -119,7 +119,7 @@ import ValetTestSupport
         // The second batch fails as a whole: 1,000 rows are gone by then.
         try keychain.tamper(
             """
-            CREATE TRIGGER refuse BEFORE DELETE ON item WHEN OLD.number > 1500
+            CREATE TRIGGER refuse BEFORE DELETE ON item WHEN OLD.number > 1000
             BEGIN SELECT RAISE(ABORT, 'no'); END
             """)
         var local = query
