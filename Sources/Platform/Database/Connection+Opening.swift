@@ -90,6 +90,8 @@ extension Connection {
             }
         } catch {
             try checkPlace(of: name, in: directory, as: file)
+            // With the log of another folder, which was at the path for a moment, it looks damaged.
+            if error.code == .corrupt { try noteLog(of: name, in: directory) }
             try checkLog()
             throw error
         }
