@@ -53,7 +53,8 @@ struct KeychainItems: SecretItems {
 
     func ids(having attributes: [String: String]?) throws(KeychainFailure) -> [String] {
         guard let attributes, !attributes.isEmpty else {
-            // A list. A program that searches may store a new item if there is none.
+            // A list of all may be short of damaged items. A search may not: a program that finds
+            // nothing stores a new item.
             let found = try unlessLocked { () throws(KeychainFailure) in
                 try references(query).itemsReportingDamage()
             }

@@ -64,7 +64,7 @@ final class SecretService {
         var prompts: [UInt64: UnlockPrompt] = [:]
         var seen = SeenItems()
         /// nil until the bus has named the process.
-        fileprivate(set) var caller: Caller?
+        fileprivate(set) var caller: CallingProcess?
         fileprivate var isAskedFor = false
         /// nil without a policy.
         var access: ClientAccess?
@@ -96,7 +96,7 @@ final class SecretService {
     /// Writes a line for the person who runs the service.
     let note: (String) -> Void
     private var calls: [UInt64: Call] = [:]
-    private let callers = Callers()
+    private let callers = CallingProcesses()
     /// The clients whose processes the bus was asked for, by the numbers of these calls.
     private var questions: [UInt64: String] = [:]
     /// The connection of the desktop's portal, and the call that asks for it.
@@ -273,7 +273,7 @@ final class SecretService {
     }
 
     /// Handles calls that have waited until a program is known.
-    private func release(_ caller: Caller) throws(SystemError) {
+    private func release(_ caller: CallingProcess) throws(SystemError) {
         for client in caller.clients.compactMap({ clients[$0] }) where !client.held.isEmpty {
             let held = client.held
             client.held = []
@@ -465,7 +465,7 @@ final class SecretService {
     }
 
     /// Whether what is known of a program is of now. Begins a look at it otherwise.
-    private func isLookedAt(_ caller: Caller, _ rules: AccessPolicy?) -> Bool {
+    private func isLookedAt(_ caller: CallingProcess, _ rules: AccessPolicy?) -> Bool {
         // A program is looked at anew if it runs another file, or if the policy has changed.
         if let view = caller.view, view.version == policy.version,
             view.program.isThere || !view.program.isKnown,

@@ -156,7 +156,7 @@ struct ItemTarget {
         }
     }
 
-    /// The item among what ``queries`` find; nil if there is none.
+    /// The item that one of ``queries`` finds; nil if none does.
     ///
     /// - Throws: ``ExitCode/usage`` if there are several; ``ExitCode/damaged`` if a damaged one may
     ///   match: it may be the wanted one.

@@ -166,11 +166,7 @@ extension AskingProgram {
 
     // Promise: 20.7
     @Test func `What is asked for opens with a grant, and what is denied does not`() throws {
-        let session = KeychainSession(
-            keychain.store,
-            Caller(
-                applicationIdentifier: SecretService.busName, accessGroups: [DesktopItem.group]))
-        let holdings = Holdings(session)
+        let holdings = Holdings(keychain)
         let record = SecretRecord(label: "a", attributes: ["n": "1"], contentType: "text/plain")
         let id = try holdings.items(of: CollectionList.login)
             .store(record, SecretValue(SecretBytes.text("value")), replacing: false).id

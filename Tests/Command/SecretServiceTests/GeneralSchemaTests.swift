@@ -17,14 +17,7 @@ import ValetTestSupport
     private static let schema = "org.freedesktop.Secret.Generic"
     private static let general = ["xdg:schema": schema]
 
-    init() {
-        holdings = Holdings(
-            KeychainSession(
-                keychain.store,
-                Caller(
-                    applicationIdentifier: SecretService.busName,
-                    accessGroups: [DesktopItem.group])))
-    }
+    init() { holdings = Holdings(keychain) }
 
     private static func named(_ schema: String?, _ value: String = "1") -> [String: String] {
         var attributes = ["n": value]

@@ -15,12 +15,7 @@ import ValetTestSupport
     private let keychain = TestKeychain()
 
     private var holdings: Holdings {
-        Holdings(
-            KeychainSession(
-                keychain.store,
-                Caller(
-                    applicationIdentifier: SecretService.busName,
-                    accessGroups: [DesktopItem.group])))
+        Holdings(keychain)
     }
 
     private func secret(_ text: String) -> SecretValue { SecretValue(SecretBytes.text(text)) }
@@ -118,14 +113,7 @@ import ValetTestSupport
     private let keychain = TestKeychain()
     private let holdings: Holdings
 
-    init() {
-        let session = KeychainSession(
-            keychain.store,
-            Caller(
-                applicationIdentifier: SecretService.busName,
-                accessGroups: [DesktopItem.group, AccessGroup("shared")]))
-        holdings = Holdings(session, sharing: [AccessGroup("shared")])
-    }
+    init() { holdings = Holdings(keychain, sharing: [AccessGroup("shared")]) }
 
     private func store(_ attributes: [String: String], _ value: String, replacing: Bool = false)
         throws -> String
@@ -224,11 +212,7 @@ import ValetTestSupport
 
     // Promise: 20.5
     @Test func `A label that is too long is refused, and nothing is stored`() throws {
-        let session = KeychainSession(
-            keychain.store,
-            Caller(
-                applicationIdentifier: SecretService.busName, accessGroups: [DesktopItem.group]))
-        let items = Holdings(session).items(of: CollectionList.login)
+        let items = Holdings(keychain).items(of: CollectionList.login)
         let value = SecretValue(SecretBytes.text("value"))
         let limit = DesktopItem.maximalLabelByteCount
         let failure = #expect(throws: KeychainFailure.self) {

@@ -14,14 +14,7 @@ import ValetTestSupport
     private let keychain = TestKeychain()
     private let holdings: Holdings
 
-    init() {
-        holdings = Holdings(
-            KeychainSession(
-                keychain.store,
-                Caller(
-                    applicationIdentifier: SecretService.busName,
-                    accessGroups: [DesktopItem.group])))
-    }
+    init() { holdings = Holdings(keychain) }
 
     private func store(
         _ attributes: [String: String], in collection: String = CollectionList.login
@@ -130,14 +123,7 @@ import ValetTestSupport
     private let login = ObjectPath.collection(CollectionList.login).text
     private let session = ObjectPath.collection(CollectionList.session).text
 
-    init() {
-        holdings = Holdings(
-            KeychainSession(
-                keychain.store,
-                Caller(
-                    applicationIdentifier: SecretService.busName,
-                    accessGroups: [DesktopItem.group])))
-    }
+    init() { holdings = Holdings(keychain) }
 
     private func item(in collection: String) throws -> String {
         let record = SecretRecord(label: "l", attributes: ["n": "1"], contentType: "text/plain")

@@ -74,14 +74,7 @@ import ValetTestSupport
     private let keychain = TestKeychain()
     private let holdings: Holdings
 
-    init() {
-        holdings = Holdings(
-            KeychainSession(
-                keychain.store,
-                Caller(
-                    applicationIdentifier: SecretService.busName,
-                    accessGroups: [DesktopItem.group])))
-    }
+    init() { holdings = Holdings(keychain) }
 
     private func store(in collection: String) throws -> String {
         let record = SecretRecord(label: "l", attributes: [:], contentType: "text/plain")
@@ -143,12 +136,7 @@ import ValetTestSupport
     }
 
     @Test func `No collection is without dates, and none was changed before it was made`() throws {
-        let holdings = Holdings(
-            KeychainSession(
-                keychain.store,
-                Caller(
-                    applicationIdentifier: SecretService.busName,
-                    accessGroups: [DesktopItem.group])))
+        let holdings = Holdings(keychain)
         // Before there is a keychain.
         let (before, _) = try dates("login", holdings)
         #expect(before == holdings.started && before > 0)

@@ -24,7 +24,7 @@ struct ProgramView: Sendable {
         }
         var places = paths.places(of: policy.paths)
         // Waits longer only for a path that may allow this program.
-        let wait = Deadline(after: Callers.longestLook)
+        let wait = Deadline(after: CallingProcesses.longestLook)
         while policy.rules.contains(where: { Self.mayAllow($0, program, places) }),
             wait.sleep(atMost: Self.pause)
         {
@@ -55,7 +55,7 @@ struct ProgramView: Sendable {
 }
 
 /// A process that has connections to the bus. For the thread of the bus.
-final class Caller {
+final class CallingProcess {
     /// nil if the bus does not know it.
     let process: BusClientProcess?
     /// Its connections.
@@ -90,7 +90,7 @@ final class Owner {
 
 /// The processes behind the connections. For the thread of the bus; other threads look at their
 /// programs, because that may take until the file system of a program answers.
-final class Callers {
+final class CallingProcesses {
     /// How long a call waits for a look at its program.
     static let longestLook = Duration.seconds(1)
     /// How many looks may be under way. Those at programs in file systems that do not answer stay.
@@ -98,34 +98,36 @@ final class Callers {
     private static let pauseBetweenLooks = Duration.milliseconds(250)
 
     private let paths = PolicyPaths()
-    private var callers: [Int32: Caller] = [:]
+    private var callers: [Int32: CallingProcess] = [:]
     private var owners: [String: Owner] = [:]
     private var lookCount = 0
 
     /// The process of a connection. The same object for all of its connections.
-    func caller(_ client: String, _ process: BusClientProcess?) -> Caller {
+    func caller(_ client: String, _ process: BusClientProcess?) -> CallingProcess {
         guard let process else {
-            let caller = Caller(nil)
+            let caller = CallingProcess(nil)
             caller.view = ProgramView(AskingProgram(nil), version: 0)
             return add(client, to: caller, "connection \(client)")
         }
         let owner = "process \(process.number)"
-        // As long as the other one has not ended, it has the number.
+        // No other process gets the number before this one has ended.
         if let known = callers[process.number], !known.hasEnded {
             return add(client, to: known, owner)
         }
-        let caller = Caller(process)
+        let caller = CallingProcess(process)
         callers[process.number] = caller
         return add(client, to: caller, owner)
     }
 
-    private func add(_ client: String, to caller: Caller, _ owner: String) -> Caller {
+    private func add(
+        _ client: String, to caller: CallingProcess, _ owner: String
+    ) -> CallingProcess {
         caller.clients.insert(client)
         if caller.owner == nil { own(caller, owner) }
         return caller
     }
 
-    private func own(_ caller: Caller, _ name: String) {
+    private func own(_ caller: CallingProcess, _ name: String) {
         if let old = caller.owner {
             old.callerCount -= 1
             if old.callerCount == 0 { owners[old.name] = nil }
@@ -137,12 +139,12 @@ final class Callers {
     }
 
     /// Forgets a connection.
-    func remove(_ client: String, of caller: Caller) {
+    func remove(_ client: String, of caller: CallingProcess) {
         caller.clients.remove(client)
         forgetIfUnused(caller)
     }
 
-    private func forgetIfUnused(_ caller: Caller) {
+    private func forgetIfUnused(_ caller: CallingProcess) {
         guard caller.clients.isEmpty, caller.look == nil, let owner = caller.owner else { return }
         caller.owner = nil
         owner.callerCount -= 1
@@ -156,7 +158,7 @@ final class Callers {
     ///
     /// - Parameter done: Gets what was found, on another thread.
     func look(
-        at caller: Caller, _ policy: AccessPolicy?, version: Int,
+        at caller: CallingProcess, _ policy: AccessPolicy?, version: Int,
         _ done: @escaping @Sendable (ProgramView) -> Void
     ) {
         guard let process = caller.process, caller.look == nil else { return }
@@ -175,8 +177,8 @@ final class Callers {
         setUnknown(caller, version: version)
     }
 
-    /// Gives up, for now, to find out which program it is.
-    func setUnknown(_ caller: Caller, version: Int) {
+    /// Ends the look without a result; a later call begins another one.
+    func setUnknown(_ caller: CallingProcess, version: Int) {
         guard let process = caller.process else { return }
         caller.isWaiting = false
         caller.view = ProgramView(AskingProgram(withoutLookAt: process), version: version)
@@ -185,7 +187,7 @@ final class Callers {
     /// Takes what a look has found, also after its time.
     ///
     /// - Returns: The caller; nil if it has no connections any more.
-    func add(_ view: ProgramView, of process: BusClientProcess) -> Caller? {
+    func add(_ view: ProgramView, of process: BusClientProcess) -> CallingProcess? {
         lookCount -= 1
         guard let caller = callers[process.number],
             caller.process?.handle === process.handle
@@ -208,7 +210,7 @@ final class Callers {
 
     /// The callers whose looks have not ended in time. Their programs count as unknown until they
     /// do.
-    func takeLate(version: Int) -> [Caller] {
+    func takeLate(version: Int) -> [CallingProcess] {
         guard lookCount > 0 else { return [] }
         let late = callers.values.filter { $0.isWaiting && $0.look?.hasPassed == true }
         for caller in late { setUnknown(caller, version: version) }
