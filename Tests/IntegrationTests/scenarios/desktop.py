@@ -56,10 +56,10 @@ class Desktop:
             **self.silence)
         wait_for(lambda: is_listening(self.socket), "the bus")
 
-    def serve(self, *words):
+    def serve(self, *words, stdin=subprocess.DEVNULL):
         with open(self.log, "ab") as log:
             self.service = self.world.start([COMMAND, "serve", *self.words, *words], self.env,
-                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                                            stdin=stdin, stdout=log, stderr=log)
         wait_for(self.is_there, "the service")
 
     def logged(self):
@@ -225,6 +225,30 @@ def before_first_unlock(world):
         with open(asked, encoding="utf-8") as file:
             expect(file.read().count("asked") == 1, state, "asked more than once")
         desktop.kill()
+
+
+# Promise: 20.3
+@scenario(users=EVERY_USER)
+def passcode_of_a_descriptor(world):
+    """A service without a display reads a line of its descriptor for each unlock."""
+    outcome = world.run("passcode", "set", "--passcode-fd", "0", input=PASSCODE, env=SHARED)
+    expect(outcome.code == 0, outcome)
+    desktop = Desktop(world)
+    desktop.serve()
+    desktop.store(b"pass 1", "service", "mail")
+    desktop.kill()
+    desktop.env |= {"VALET_PASSCODE_FD": "0", "VALET_LOCK_STATE": "process"}
+    lines = os.path.join(world.folder, "lines")
+    with open(lines, "wb") as file:
+        file.write(PASSCODE * 2)
+    with open(lines, "rb") as file:
+        desktop.serve(stdin=file)
+    for _ in range(2):
+        expect(desktop.lookup("service", "mail") == b"pass 1", "after the prompt")
+        desktop.lock()
+    # There is no further line.
+    desktop.lookup("service", "mail", code=1)
+    expect("not unlocked" in desktop.logged(), desktop.logged())
 
 
 # Promise: 20.3
