@@ -716,7 +716,9 @@ def wait(condition):
     end = GLib.get_monotonic_time() + 20_000_000
     while not condition():
         assert GLib.get_monotonic_time() < end, "waited in vain"
-        GLib.MainContext.default().iteration(False)
+        # Without this pause it would take a processor from those it waits for.
+        GLib.usleep(2_000)
+        while GLib.MainContext.default().iteration(False): pass
 session = call(ROOT, "Secret.Service.OpenSession", "(sv)", "plain", GLib.Variant("s", ""))[1]
 """
 
@@ -812,10 +814,15 @@ def seen():
         return any(name == "PropertiesChanged" and path == item and body[1]["Locked"] == locked
                    and body[1]["Label"] == label for name, path, body in heard)
     login = ROOT + "/collection/login"
-    items = [create(login, "label %d" % n, {"n": str(n)}, "one") for n in range(3)]
+    def make(count, label):
+        # What the service has told of, it remembers.
+        made = [create(login, label % n, {"n": str(n)}, "one") for n in range(count)]
+        wait(lambda: {("ItemCreated", (item,)) for item in made} <=
+             {(name, body) for name, _, body in heard if name == "ItemCreated"})
+        return made
+    items = make(3, "label %d")
     for item in items[:2]:
         get(item, "Item", "Locked")
-    GLib.usleep(500_000)
     for _ in range(2):
         heard.clear()
         valet("lock")
@@ -829,7 +836,7 @@ def seen():
         # What it has stored, it has seen.
         wait(lambda: told(items[2], False, "label 2"))
     # More items at once than all programs are told of.
-    many = [create(login, str(n), {"many": str(n)}, "one") for n in range(100)]
+    many = make(100, "%d")
     for item in many: get(item, "Item", "Locked")
     wait(lambda: any(name == "PropertiesChanged" and path == login and
                      len(body[1].get("Items", [])) == 103 for name, path, body in heard))
