@@ -10,7 +10,7 @@ internal import ValetSystem
 /// A protector holds the stretched passcode: release it as soon as the keybag is open.
 package struct Protector: ~Copyable, Sendable {
     /// The secrets beside the device secret.
-    private enum Share: ~Copyable, Sendable {
+    enum Share: ~Copyable, Sendable {
         case none
         case passcode(StretchedRecord)
         case tpm(TPMShare)
@@ -18,14 +18,14 @@ package struct Protector: ~Copyable, Sendable {
 
     /// A passcode that only a TPM can verify. Nothing is wrapped under the passcode alone, so a
     /// thief of the disk without the TPM cannot try passcodes.
-    private struct TPMShare: ~Copyable, Sendable {
+    struct TPMShare: ~Copyable, Sendable {
         let passcode: StretchedRecord
         let unsealed: TPMPasscodeSecret
         let object: [UInt8]
     }
 
-    private let secret: DeviceSecret
-    private let share: Share
+    let secret: DeviceSecret
+    let share: Share
     /// The TPM's object of the device secret, as keybags store it; nil if the secret comes from
     /// elsewhere, or if this only opens keybags.
     private let deviceObject: [UInt8]?
@@ -118,31 +118,6 @@ package struct Protector: ~Copyable, Sendable {
 
     package var deviceKeyID: KeyID { secret.id }
 
-    /// Unwraps the root key of `keybag`, which must be of this kind.
-    ///
-    /// - Throws: ``KeychainFailure``: `keyUnavailable` if the keybag names another secret;
-    ///   `locked` if the passcode was stretched, or the TPM's object made, for another
-    ///   keybag; `authenticationFailed`; `keychainDamaged` if the keybag was changed.
-    package func rootKey(of keybag: LockedKeybag) throws(KeychainFailure) -> RootKey {
-        try keybag.check(secret)
-        let keychainID = keybag.keychainID
-        switch share {
-        case .none:
-            return try keybag.rootKey(in: .rootByDevice, under: deviceKEK(for: keychainID))
-        case .passcode(let passcode):
-            try keybag.check(.argon2, is: passcode.argon2.bytes)
-            return try keybag.rootKey(
-                in: .rootByPasscode, under: kek(for: keychainID, passcode),
-                parameters: rootParameters, wrongKey: .wrongPasscode)
-        case .tpm(let share):
-            try keybag.check(.argon2, is: share.passcode.argon2.bytes)
-            try keybag.check(.tpmPasscodeObject, is: share.object)
-            return try keybag.rootKey(
-                in: .rootByTPM, under: kek(for: keychainID, share), parameters: rootParameters,
-                wrongKey: .wrongPasscode)
-        }
-    }
-
     /// The keys under which the keys of `keybag` are wrapped.
     ///
     /// - Throws: As ``rootKey(of:)``.
@@ -163,7 +138,7 @@ package struct Protector: ~Copyable, Sendable {
         }
     }
 
-    private func kek(
+    func kek(
         for keychainID: KeychainID, _ passcode: borrowing StretchedRecord
     ) -> PasscodeKEK {
         KeyedHash.derive(from: secret, .passcodeKEK) { hash in
@@ -172,7 +147,7 @@ package struct Protector: ~Copyable, Sendable {
         }
     }
 
-    private func kek(for keychainID: KeychainID, _ share: borrowing TPMShare) -> PasscodeKEK {
+    func kek(for keychainID: KeychainID, _ share: borrowing TPMShare) -> PasscodeKEK {
         KeyedHash.derive(from: secret, .passcodeKEKTPM) { hash in
             hash.append(keychainID)
             hash.append(share.unsealed)
@@ -181,7 +156,7 @@ package struct Protector: ~Copyable, Sendable {
     }
 
     /// The data to which the wrap of the root key is bound, beside keychain and epoch.
-    private var rootParameters: [UInt8] {
+    var rootParameters: [UInt8] {
         switch share {
         case .none: []
         case .passcode(let passcode): passcode.argon2.bytes
@@ -213,31 +188,6 @@ package struct Protector: ~Copyable, Sendable {
         }
         records[.tpmDeviceObject] = deviceObject
         return records
-    }
-}
-
-extension LockedKeybag {
-    /// Unwraps the root key in a record.
-    ///
-    /// - Parameter wrongKey: The fault if the record was wrapped under another key.
-    fileprivate func rootKey<K: WrapsKeys>(
-        in tag: KeybagTag, under kek: borrowing SymmetricKey<K>, parameters: [UInt8] = [],
-        wrongKey: KeybagFault = .tampered
-    ) throws(KeychainFailure) -> RootKey {
-        let wrapped = try wrappedKey(tag)
-        let binding = WrapBinding(
-            .root, keychainID: keychainID, epoch: epoch, parameters: parameters)
-        do {
-            return try KeyWrap.unwrap(wrapped, under: kek, binding: binding)
-        } catch {
-            throw KeychainFailure(error, wrongKey: wrongKey)
-        }
-    }
-
-    fileprivate func check(_ tag: KeybagTag, is expected: [UInt8]) throws(KeychainFailure) {
-        guard try body(tag) == expected else {
-            throw KeychainFailure(.needsProtector)
-        }
     }
 }
 
