@@ -72,6 +72,7 @@ extension ExitCode {
         self =
             switch code {
             case .itemNotFound: .notFound
+            case .duplicateItem: .alreadyThere
             case .valueTooLarge: .usage
             case .damaged, .keychainDamaged: .damaged
             case .locked, .timedOut: .locked

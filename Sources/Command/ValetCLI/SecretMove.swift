@@ -71,7 +71,7 @@ struct SecretMove {
             return isDone ? (names, keepsSource ? [] : origins) : nil
         }
         let isDry = values.has(MoveOptions.dryRun)
-        if !isDry { source.noteFormerValues(leftAt: origins) }
+        if !isDry { source.noteFormerValues(leftAt: origins.map(\.query)) }
         try context.console.report(ofEffect: !isDry) { () throws(CLIError) in
             try report(names, keepingSource: keepsSource)
         }
@@ -90,9 +90,16 @@ struct SecretMove {
             accessGroups: session.caller.accessGroups + destination.session.caller.accessGroups)
         session.caller.keepsHistory = true
         let moving = session
-        guard let keptCount = try source.unlessChanged(moving.perform(transfer)) else {
-            return false
+        let done: Int?
+        do {
+            done = try source.unlessChanged(moving.perform(transfer))
+        } catch {
+            guard error.code == .alreadyThere else { throw error }
+            throw CLIError(
+                .alreadyThere, "another program has just stored a secret of that name",
+                hint: "nothing was moved: try again")
         }
+        guard let keptCount = done else { return false }
         if count > 0, keptCount < transfer.deletions.count {
             context.console.note(
                 "valet: what was replaced is gone: 'valet settings history' says how many former "

@@ -64,6 +64,24 @@ import ValetSealing
         #expect(bench.run("undo", "a", "--app", "old") == .notFound)
     }
 
+    @Test func `Former values that cannot be opened stay, and are counted`() throws {
+        set("a", "two", "--app", "old")
+        try bench.store.keychain.setPasscode(Bench.passcode(Bench.passcode))
+        let found = try items("old").first { $0.attributes[.account] == .text("a") }
+        let item = try #require(found)
+        var changes = ItemChanges()
+        changes.accessControl = try AccessControl(.whenUnlocked, .devicePasscode)
+        _ = try session("old").update(ItemQuery(item.reference), changes)
+        #expect(bench.run("remove", "a", "--app", "old", "--yes") == .success)
+        set("a", "three", "--app", "old")
+        #expect(migrate("--app", "old", "--to-app", "new") == .success)
+        #expect(
+            bench.console.notes.contains(
+                "valet: 1 former value that could not be opened stays under the old name"))
+        #expect(bench.run("history", "a", "--app", "old") == .success)
+        #expect(value("a", "--app", "new", "--version", "1") == "one")
+    }
+
     @Test func `A dry run moves nothing, and says what would move`() throws {
         #expect(migrate("--app", "old", "--to-app", "new", "--dry-run") == .success)
         #expect(Set(bench.console.outputText.split(separator: "\n")) == ["a", "b", "c", "d"])

@@ -193,8 +193,8 @@ import ValetKeychainStore
 
 @Suite struct `A failure of the keychain` {
     private static let codes: [KeychainFailure.Code: ExitCode] = [
-        .itemNotFound: .notFound, .valueTooLarge: .usage, .damaged: .damaged,
-        .keychainDamaged: .damaged, .locked: .locked, .timedOut: .locked,
+        .itemNotFound: .notFound, .duplicateItem: .alreadyThere, .valueTooLarge: .usage,
+        .damaged: .damaged, .keychainDamaged: .damaged, .locked: .locked, .timedOut: .locked,
         .missingEntitlement: .denied, .insecureFiles: .denied, .authenticationFailed: .denied,
         .userCancelled: .denied, .interactionNotAllowed: .denied,
     ]

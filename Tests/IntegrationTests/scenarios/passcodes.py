@@ -309,6 +309,11 @@ def unreadable_and_unknown(world):
         os.chmod(database, 0o644)
         ends(77, run(world, "lock", "--all", env=there),
              "the opened keys of all keychains of this user were removed")
+        # What cannot be looked for is not said to be removed.
+        failing = ("strace", "-f", "-o", "/dev/null", "-e", "trace=keyctl", "-e",
+                   "inject=keyctl:error=ENOMEM")
+        ends(77, run(world, "lock", "--all", env=there, prefix=failing),
+             "its opened keys could not be removed")
         os.chmod(database, 0o600)
         for variables in (there, other):
             facts = json.loads(do(world, "status", "--json", env=variables).out)

@@ -147,8 +147,10 @@ def children(number):
         return [int(word) for word in file.read().split()]
 
 
-def masked(world, *words, ignoring=(), blocking=(), **options):
+def masked(world, *words, ignoring=(), blocking=(), closing=None, **options):
     def prepare():
+        if closing is not None:
+            os.close(closing)
         for number in ignoring:
             signal.signal(number, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_BLOCK, blocking)
@@ -174,6 +176,17 @@ def ends_with_the_command(world):
         process.kill()
         process.wait()
         wait_for(lambda: not is_alive(program), "the end of the program")
+
+
+@scenario
+def closed_output(world):
+    """Output of a masked program that the caller has closed counts as not written."""
+    world.set("a", "hunter2-hunter2")
+    for number in (1, 2):
+        process = masked(world, "sh", "-c", f"echo text >&{number}; exit 0", stderr=subprocess.PIPE,
+                         closing=number)
+        _, errors = process.communicate(timeout=20)
+        expect(process.returncode == 1, number, process.returncode, errors)
 
 
 CATCHER = """

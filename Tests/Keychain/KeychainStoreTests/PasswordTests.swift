@@ -183,6 +183,45 @@ import ValetTestSupport
     }
 
     // Promise: 9.7
+    @Test(arguments: [AccessControl.Constraints.applicationPassword, .devicePasscode])
+    func `Storing in another place does not take an access control away`(
+        _ constraints: AccessControl.Constraints
+    ) throws {
+        let keychain = try TestKeychain.withPasscode()
+        let isSealed = constraints == .applicationPassword
+        if isSealed {
+            try keychain.addSealed("a")
+        } else {
+            try keychain.add("a", TestKeychain.accessControl(constraints))
+        }
+        func service(_ name: String, _ isShared: Bool, _ protectionClass: ProtectionClass)
+            -> PasswordService
+        {
+            PasswordService(
+                service: name, accessGroup: nil, isSynchronizable: isShared,
+                protectionClass: protectionClass)
+        }
+        let old = service("service", false, .whenUnlocked)
+        let others = [
+            service("service", false, .afterFirstUnlock), service("other", true, .whenUnlocked),
+            service("other", false, .whenUnlocked),
+        ]
+        for new in others {
+            let placement = Placement("a", .text("new"), among: [old]) { _ in
+                .move(from: old, to: new)
+            }
+            let code = failure { _ = try keychain.store.place(placement, for: keychain.caller) }
+            #expect(code == .interactionNotAllowed)
+        }
+        if isSealed {
+            #expect(try keychain.open("a") == .value("value of a"))
+        } else {
+            #expect(keychain.read("a").isDemand)
+            #expect(try keychain.read("a", keychain.passcodeProof()) == .value("value of a"))
+        }
+    }
+
+    // Promise: 9.7
     @Test func `A sealed item is moved with the value that was read`() throws {
         let item = try keychain.addSealed("a")
         let version = ItemVersion(item.reference, modificationDate: item.date(.modificationDate))

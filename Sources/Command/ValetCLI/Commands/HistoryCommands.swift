@@ -120,8 +120,8 @@ enum UndoCommand {
                 + "'undo' takes the first one back. --version chooses an older value.",
             "--matching brings all removed secrets back whose name fits, in one step: all or none. "
                 + "'valet history' lists them.",
-            "A value that needs the user's presence or a password is never replaced, and comes "
-                + "back only if there is no other secret of that name.",
+            "A value that needs the user's presence or a password is not changed: where a program "
+                + "has stored one under the name of a removed secret, the two change places.",
             HistoryCommand.discussion, ItemOptions.keyDiscussion,
         ],
         arguments: [ItemOptions.optionalKey],
@@ -383,7 +383,7 @@ extension ItemTarget {
 
 extension StoredItem {
     /// A search for the item of that name in that group.
-    fileprivate var nameQuery: ItemQuery {
+    var nameQuery: ItemQuery {
         ItemQuery(
             itemClass, attributes: asNew.attributes, accessGroup: accessGroup,
             synchronizable: isSynchronizable ? .synchronizedOnly : .localOnly)
@@ -393,10 +393,10 @@ extension StoredItem {
 extension CommandKeychain {
     /// Says how many former values stay under names that secrets have left, because they could not
     /// be opened: they are locked or damaged, or require the user.
-    func noteFormerValues(leftAt names: [PasswordName]) {
+    func noteFormerValues(leftAt names: [ItemQuery]) {
         let count: Int
         do throws(KeychainFailure) {
-            count = try session.formerItems(names.map(\.query)).count
+            count = try session.formerItems(names).count
         } catch {
             // The move is done.
             return unlocking.console.note(

@@ -12,7 +12,8 @@ enum MigrateCommand {
                 + "place that the options beginning with --to choose: as when a program gets "
                 + "another identifier, joins an access group, or gives its items another "
                 + "accessibility. With --id, --accessibility, --cloud or --local only those move. "
-                + "All of it in one step, or nothing. Names, labels, dates and former values stay.",
+                + "All of it in one step, or nothing. Names, labels, dates of creation and former "
+                + "values stay.",
             "An item of that name at the destination is an error, unless --force replaces it: "
                 + "'valet undo' brings its value back. --dry-run shows what would happen.",
             "What can be read only with the user's presence or a password of its own stays where "
@@ -49,7 +50,9 @@ enum MigrateCommand {
             var attempt = migration
             return try attempt.run() ? attempt : nil
         }
-        try context.console.report(ofEffect: !values.has(MoveOptions.dryRun), done.report)
+        let isDry = values.has(MoveOptions.dryRun)
+        if !isDry { migration.move.source.noteFormerValues(leftAt: done.origins) }
+        try context.console.report(ofEffect: !isDry, done.report)
         return .success
     }
 }
@@ -63,6 +66,8 @@ private struct Migration {
 
     private var transfer = ItemTransfer()
     private var names: [String] = []
+    /// What found the items that move.
+    fileprivate var origins: [ItemQuery] = []
     private var unchangedCount = 0
     private var replacedCount = 0
     private var left: [String] = []
@@ -152,6 +157,7 @@ private struct Migration {
             }
             transfer.changes.append(.init(item.version, to: new, value: nil))
             names.append(item.name)
+            origins.append(item.nameQuery)
         }
     }
 

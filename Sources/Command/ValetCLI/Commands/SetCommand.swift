@@ -150,7 +150,7 @@ extension ItemTarget {
     func noteMove(_ stored: StoredSecret?, _ console: any Console) {
         guard let service = stored?.service, let origin = stored?.origin else { return }
         console.note("valet: moved \(title): it was \(origin.place), and is \(service.place)")
-        keychain.noteFormerValues(leftAt: [PasswordName(name, in: origin)])
+        keychain.noteFormerValues(leftAt: [PasswordName(name, in: origin).query])
     }
 
     /// Asks before an existing secret is replaced.

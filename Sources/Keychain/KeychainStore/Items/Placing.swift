@@ -44,7 +44,8 @@ extension ItemStore {
     ///
     /// An item that is moved keeps its attributes and its persistent reference.
     /// - Returns: The services that had an item, and the choice.
-    /// - Throws: As ``set(_:for:)``; `locked` if an item to move is locked.
+    /// - Throws: As ``set(_:for:)``; `locked` if an item to move is locked;
+    ///   `interactionNotAllowed` if it has an access control.
     package func place(
         _ placement: Placement, for caller: Caller
     ) throws(KeychainFailure) -> (found: [PasswordService], choice: Placement.Choice) {
@@ -111,6 +112,14 @@ extension ItemTransaction {
             // No part of a damaged item can be used: it is set aside.
             _ = try rows.makeWay(over: existing)
             return try set(Addition(new.item(placement.account), value: placement.value))
+        }
+        // A new class would take its access control away.
+        guard match.content.attributes[.accessControl] == nil else {
+            throw KeychainFailure(
+                .interactionNotAllowed, during: operation,
+                message: "the item requires the user or a password, and cannot move",
+                hint: "without another accessibility, and neither shared nor unshared, its value "
+                    + "can be set; the program that stored it can move it")
         }
         let changes = ItemChanges(
             attributes: [.service: .text(new.service)], isSynchronizable: new.isSynchronizable,

@@ -67,29 +67,45 @@ enum KernelKeyring {
         }
     }
 
-    /// The keys of type `user` that all processes of the user find, with their names. Leaves out
-    /// keys whose names are longer than `limit` bytes, and keys that this user may not see.
-    static func keys(namedWithin limit: Int) -> [(key: KeySerial, name: String)] {
-        var found: [(key: KeySerial, name: String)] = []
+    /// Keys with their names.
+    struct Named {
+        var keys: [(key: KeySerial, name: String)] = []
+        /// Why there may be others; nil if there are none.
+        var failure: KeychainFailure?
+
+        /// Notes a failed look. Keys that are gone, and those that this user may not see, are none.
+        fileprivate mutating func note(_ result: Int) {
+            let error = KeychainFailure(errno: Int32(-result), during: .find)
+            switch error.code {
+            case .keyNotFound, .keyExpired, .keyRevoked, .kernelRefuses: break
+            default: failure = error
+            }
+        }
+    }
+
+    /// The keys of type `user` that all processes of the user find. Leaves out keys whose names are
+    /// longer than `limit` bytes, and keys that this user may not see.
+    static func keys(namedWithin limit: Int) -> Named {
+        var found = Named()
         for keyring in Shared.allCases {
-            found +=
-                withSerial(of: keyring) { keyring in
-                    serials(in: keyring).compactMap { key in
-                        name(of: key, atMost: limit).map { (key, $0) }
-                    }
-                } ?? []
+            withSerial(of: keyring) { keyring in
+                for key in serials(in: keyring, &found) { addName(of: key, limit, to: &found) }
+            }
         }
         return found
     }
 
-    private static func serials(in keyring: Int32) -> [KeySerial] {
+    private static func serials(in keyring: Int32, _ found: inout Named) -> [KeySerial] {
         var count = 256
         while true {
             var numbers = [Int32](repeating: 0, count: count)
             let result = unsafe numbers.withUnsafeMutableBytes { bytes in
                 unsafe valet_read_key(keyring, bytes.baseAddress, bytes.count)
             }
-            guard result >= 0 else { return [] }
+            guard result >= 0 else {
+                found.note(Int(result))
+                return []
+            }
             let needed = Int(result) / MemoryLayout<Int32>.size
             if needed <= count { return numbers.prefix(needed).map(KeySerial.init(rawValue:)) }
             // Other processes may add keys at the same time.
@@ -97,16 +113,17 @@ enum KernelKeyring {
         }
     }
 
-    private static func name(of key: KeySerial, atMost limit: Int) -> String? {
+    private static func addName(of key: KeySerial, _ limit: Int, to found: inout Named) {
         var text = [UInt8](repeating: 0, count: 64 + limit)
         let result = unsafe text.withUnsafeMutableBytes { bytes in
             unsafe valet_describe_key(key.rawValue, bytes.baseAddress, bytes.count)
         }
-        guard result >= 1, result <= text.count else { return nil }
+        guard result >= 0 else { return found.note(Int(result)) }
+        guard result >= 1, result <= text.count else { return }
         let parts = text.prefix(Int(result) - 1).split(
             separator: UInt8(ascii: ";"), maxSplits: 4, omittingEmptySubsequences: false)
-        guard parts.count == 5, parts[0].elementsEqual("user".utf8) else { return nil }
-        return String(decoding: parts[4], as: UTF8.self)
+        guard parts.count == 5, parts[0].elementsEqual("user".utf8) else { return }
+        found.keys.append((key, String(decoding: parts[4], as: UTF8.self)))
     }
 
     /// Replaces the payload atomically for all readers. A revoked key stays revoked. The key loses
@@ -182,6 +199,7 @@ enum KernelKeyring {
     }
 
     /// Lends `body` the number of a keyring; nil if the kernel has none.
+    @discardableResult
     private static func withSerial<R>(of keyring: Shared, _ body: (Int32) -> R) -> R? {
         switch keyring {
         case .user: return body(KEY_SPEC_USER_KEYRING)

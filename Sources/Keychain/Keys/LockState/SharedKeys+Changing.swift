@@ -291,14 +291,16 @@ extension SharedKeys {
     }
 
     /// The kernel's keys with names of this keychain.
-    func named() -> [(key: KeySerial, name: String)] { Self.named(keychainID) }
+    func named() -> [(key: KeySerial, name: String)] { Self.named(keychainID).keys }
 
     /// Longer than every name that this library makes.
     private static let nameLimit = 128
 
-    private static func named(_ keychainID: KeychainID?) -> [(key: KeySerial, name: String)] {
+    private static func named(_ keychainID: KeychainID?) -> KernelKeyring.Named {
         let prefix = KeyScope.namePrefix(of: keychainID)
-        return KernelKeyring.keys(namedWithin: nameLimit).filter { $0.name.hasPrefix(prefix) }
+        var found = KernelKeyring.keys(namedWithin: nameLimit)
+        found.keys.removeAll { !$0.name.hasPrefix(prefix) }
+        return found
     }
 
     /// Extends the period after a use. It cannot undo a lock, which changes the mark that the
@@ -418,7 +420,8 @@ extension SharedKeys {
         all: Bool, _ places: SharingPlaces
     ) throws(KeychainFailure) {
         let scopes = all ? KeyScope.allCases : [.whileUnlocked]
-        let named = named(nil).filter { key in scopes.contains { $0.isNamed(by: key.name) } }
+        let found = named(nil)
+        let named = found.keys.filter { key in scopes.contains { $0.isNamed(by: key.name) } }
         let change = changeMarks(in: places.folder, all: all)
         // The marks of other keychains are unchanged, so their keys must be ended.
         for key in Set(places.emptyEveryFile(scopes) + named.map(\.key)) {
@@ -428,6 +431,7 @@ extension SharedKeys {
         if let failure = change.failure {
             throw KeychainFailure(cannotTellOthers: failure)
         }
+        if let failure = found.failure { throw failure }
     }
 
     /// Descriptions of changes that others made to this keychain's keys in the kernel.

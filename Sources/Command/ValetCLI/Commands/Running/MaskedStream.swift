@@ -32,10 +32,12 @@ struct MaskedStream {
         _ = fcntl(source, F_SETFL, fcntl(source, F_GETFL) | O_NONBLOCK)
         var status = stat()
         let kind = unsafe fstat(number, &status) == 0 ? status.st_mode & S_IFMT : 0
-        // A file description of our own, so that O_NONBLOCK does not apply to the caller's.
+        // A file description of our own, so that O_NONBLOCK does not apply to the caller's. One
+        // that was not open for writing, as a closed stream, does not become so.
+        let isWritable = fcntl(number, F_GETFL) & O_ACCMODE != O_RDONLY
         let flags = O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC
         let own =
-            kind == S_IFIFO || kind == S_IFCHR
+            isWritable && (kind == S_IFIFO || kind == S_IFCHR)
             ? unsafe open("/proc/self/fd/\(number)", flags) : -1
         target = own >= 0 ? own : number
         pieceLimit =
