@@ -23,8 +23,8 @@ _UNSAFE_FILES = re.compile(
     r"|SecItem/SecAccessControl|SecItem/(?:LocalAuthentication/LAContext|SecItem|SecItemResult)"
     r"|\w+/AppleOrLinux\+\w+"
     r"|SyncCommand/QRCode|UserPresence/TerminalDevice"
-    r"|ValetCLI/(?:Commands/Running/(?:Masked|Masking|Program)(?:Launch|Process|Stream|Supervisor"
-    r"|Terminal)|Terminal))\.swift")
+    r"|ValetCLI/(?:Commands/Running/(?:Masked|Masking|Program)(?:Launch(?:\+Environment)?|Process"
+    r"|Stream|Supervisor|Terminal)|Terminal))\.swift")
 # CFDictionaryCreate has six parameters, and so has valet_set. A declaration is made from its parts.
 _MANY_PARAMETERS = ("Sources/Libraries/CoreFoundationNames/CFDictionaryCalls.swift",
                     "Sources/Libraries/CInterface/ValueFunctions.swift",
