@@ -214,7 +214,7 @@ extension SecretService {
                     guard byteCount <= Self.maximalReplyByteCount else {
                         throw KeychainFailure(
                             .invalidRequest, during: "read secrets",
-                            message: "these are too many bytes for one answer")
+                            message: "the secrets are too large to be read together")
                     }
                     found.append((path, secret))
                 } catch {
@@ -331,7 +331,7 @@ extension Holdings {
         guard let sealed = transfer.sealed(found.value) else {
             throw KeychainFailure(
                 .internalFault, during: "send a secret",
-                message: "the library for the session's cipher refuses")
+                message: "the secret cannot be encrypted for the program")
         }
         access?.note?(item.text)
         return TravellingSecret(session, sealed.parameters, sealed.bytes, found.contentType)

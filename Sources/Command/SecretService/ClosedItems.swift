@@ -29,5 +29,6 @@ struct ClosedItems: UnchangedItems {
     var refusal: KeychainFailure { Self.closed }
 
     static let closed = KeychainFailure(
-        .locked, during: "use a collection", message: "the policy closes it to this program")
+        .locked, during: "use a collection", message: "your policy does not let this program use it"
+    )
 }

@@ -181,7 +181,7 @@ struct Holdings: Sendable {
 
     /// The answer to a change of the collection in memory.
     static let alwaysThere = Answer.refusal(
-        .notSupported, "the collection in memory is always there, with this name")
+        .notSupported, "the collection 'session' can be neither renamed nor deleted")
 
     static let noSuchObject = KeychainFailure(
         .itemNotFound, during: "look for an object", message: "there is no such object")
@@ -214,7 +214,7 @@ struct TravellingSecret: Sendable {
         guard let value = transfer.opened(parameters, bytes) else {
             throw KeychainFailure(
                 .invalidRequest, during: "open a secret",
-                message: "the secret is not sealed for its session")
+                message: "the secret is not encrypted with the key of its session")
         }
         return value
     }

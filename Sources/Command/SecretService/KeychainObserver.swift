@@ -69,7 +69,7 @@ final class KeychainObserver: Sendable {
         do {
             try BackgroundThread.start { self.run(after: seen) }
         } catch {
-            inbox.add(.noted("valet: warning: programs hear of no change: \(error)"))
+            inbox.add(.noted("valet: warning: programs are not told what changes: \(error)"))
         }
     }
 
@@ -153,7 +153,9 @@ final class KeychainObserver: Sendable {
             } catch {
                 if !isNoted {
                     inbox.add(
-                        .noted("valet: warning: programs hear late of changes: \(error.message)"))
+                        .noted(
+                            "valet: warning: programs learn a second late what changes: "
+                                + error.message))
                 }
                 isNoted = true
                 _ = WaitLimit(until: Deadline(after: Self.retryPause), cancellation: end).wait(

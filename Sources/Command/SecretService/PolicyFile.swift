@@ -77,11 +77,12 @@ final class PolicyFile {
         case .absent: return nil
         case .bytes(let bytes):
             guard let text = String(validating: bytes, as: UTF8.self) else {
-                throw failure("it is not UTF-8", nil)
+                throw failure("it is not text in UTF-8", nil)
             }
             // A name that is cut may be another one's.
             guard bytes.last == UInt8(ascii: "\n") || bytes.isEmpty else {
-                throw failure("its last line has no end", "write a line end after it")
+                throw failure(
+                    "its last line is not finished", "press Enter at its end, and save it")
             }
             return try AccessPolicy(text)
         case .unreadable(let reason, let hint): throw failure(reason, hint)

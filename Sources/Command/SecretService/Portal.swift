@@ -95,7 +95,7 @@ extension SecretService {
         let pipe = Output(output)
         let access = access(ofFlatpak: application)
         if clients[call.sender]?.access?.isRefusedByName(Portal.service) == true {
-            return .refuse(.isLocked, "the policy closes it to this program")
+            return .refuse(.isLocked, "your policy does not let this program use it")
         }
         return .changing { (holdings) throws(KeychainFailure) in
             var response = Portal.success

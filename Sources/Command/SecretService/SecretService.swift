@@ -328,14 +328,15 @@ final class SecretService {
         switch workers.run(for: call.sender, of: owner(of: call.sender)?.name ?? "", job) {
         case .taken: break
         case .tooManyJobs: refuse(Self.tooManyCalls)
-        case .noThread: refuse(.refusal(.failed, "no thread could be started: try again"))
+        case .noThread: refuse(.refusal(.failed, "the service is too busy: try again"))
         }
     }
 
-    private static let tooManyCalls = Answer.refusal(.limitsExceeded, "too many calls")
+    private static let tooManyCalls = Answer.refusal(
+        .limitsExceeded, "too many calls are waiting: try again")
 
     private static let unknownProgram = Answer.refusal(
-        .isLocked, "the program that asks is not known, and there is a policy")
+        .isLocked, "your policy is for known programs, and it cannot be told which program asks")
 
     /// Sends the answer of a call. That of a read goes out if the program and the policy are as
     /// they were at the time of the call, and no grant has ended since; otherwise a refusal does.
@@ -376,7 +377,8 @@ final class SecretService {
         case .secrets(let write, let fill):
             guard try !bus.reply(to: call.message, write, fillingIn: fill) else { break }
             try bus.refuse(
-                call.message, ServiceError.failed.rawValue, "the answer cannot be written")
+                call.message, ServiceError.failed.rawValue,
+                "the answer could not be sent: try again")
         case .refusal(let error, let text): try bus.refuse(call.message, error.rawValue, text)
         case .unlocking, .agreed: break
         }
@@ -546,7 +548,8 @@ final class SecretService {
     }
 
     static let tooManyObjects = Answer.refusal(
-        .limitsExceeded, "this program has too many sessions, prompts or paths")
+        .limitsExceeded,
+        "this program has too many sessions or questions open, or asks for too much at once")
 
     private func leave(_ name: String) {
         guard let left = clients.removeValue(forKey: name) else { return }

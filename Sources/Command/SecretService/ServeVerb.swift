@@ -3,6 +3,7 @@
 package import ValetCLI
 internal import ValetKeychainModel
 internal import ValetKeychainServices
+internal import ValetKeychainStore
 internal import ValetSystem
 
 /// `valet serve`.
@@ -83,11 +84,22 @@ package enum ServeVerb {
                 Holdings(session, sharing: groups), policy, replacing: values.has(replace),
                 context.console.note)
             context.console.note("valet: programs of this session can keep secrets here now")
+            warnOfMemory(context.console)
             try service.run(idle: idle)
             return .success
         } catch {
             throw failure(error)
         }
+    }
+
+    /// A service keeps secrets in memory for a long time.
+    private static func warnOfMemory(_ console: any Console) {
+        let finding = Finding.memory
+        guard finding.severity != .fine else { return }
+        console.note(
+            "valet: warning: secrets in memory may be written to the swap on the disk: the system "
+                + "lets this service lock no memory")
+        if let hint = finding.hint { console.hint(hint) }
     }
 
     private static func sharedGroups(_ values: ParsedValues) throws(CLIError) -> [AccessGroup] {

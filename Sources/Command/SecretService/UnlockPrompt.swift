@@ -53,7 +53,7 @@ struct UnlockPrompt: Sendable {
     private func confirm(_ wish: String) -> DesktopQuestion.Answer {
         let names = collections.sorted().map { "'\($0)'" }.joined(separator: ", ")
         let lines = [
-            wish, "Collections (\(collections.count)): \(names)", "Allow it until it ends?",
+            wish, "It asks for \(names).", "A yes counts until it ends, or until you lock.",
         ]
         return DesktopQuestion(lines: lines, cancellation).confirm(offering: "Allow")
     }

@@ -8,7 +8,7 @@ internal import ValetKeychainModel
 /// How a list is sorted.
 struct ListOrder: Hashable, Sendable {
     /// What decides first. Equal items are sorted by owner, name, group and kind, each by its UTF-8
-    /// bytes.
+    /// bytes. Items of the desktop's programs are sorted by their labels before their names.
     enum Key: String, CaseIterable, Sendable {
         case owner, name, app, modified, size
     }
@@ -24,12 +24,13 @@ extension ListedItem {
         bytes.reserveCapacity(192)
         switch order.key {
         case .owner: break
-        case .name: Self.pack(name, to: &bytes)
+        case .name: Self.pack(title, to: &bytes)
         case .app: Self.pack(group, to: &bytes)
         case .size: Self.pack(byteCount.map { UInt64(clamping: $0) }, to: &bytes)
         case .modified: Self.pack(modified.map(Self.sortable), to: &bytes)
         }
         Self.pack(owner.name, to: &bytes)
+        Self.pack(desktopLabel ?? "", to: &bytes)
         Self.pack(name, to: &bytes)
         Self.pack(group, to: &bytes)
         Self.pack(owner.kind.rawValue, to: &bytes)
@@ -54,8 +55,8 @@ extension ListedItem {
         case .name, .app: _ = Self.text(&rest)
         case .size, .modified: _ = Self.number(&rest)
         }
-        guard let owner = Self.text(&rest), let name = Self.text(&rest),
-            let group = Self.text(&rest),
+        guard let owner = Self.text(&rest), Self.text(&rest) != nil,
+            let name = Self.text(&rest), let group = Self.text(&rest),
             let kind = Self.text(&rest).flatMap(ItemOwner.Kind.init(rawValue:)),
             let accessibility = Self.text(&rest), let requirement = Self.text(&rest),
             let label = Self.text(&rest),

@@ -3,6 +3,7 @@
 // One item in the output of `list` and `backup list`, and its owner.
 
 package import ValetKeychainModel
+internal import ValetKeychainServices
 internal import ValetKeychainStore
 internal import ValetSealing
 
@@ -26,6 +27,18 @@ struct ListedItem: Hashable, Sendable {
 
     /// Whether this is a valet's canary, which is no secret.
     var isCanary: Bool { owner.isValet && ServiceName.isCanary(name) }
+
+    /// The label that a program of the desktop gave the item, whose name is random. nil for other
+    /// items, and without a label.
+    var desktopLabel: String? {
+        guard !label.isEmpty, group == DesktopItem.group.rawValue,
+            DesktopItem.collection(ofService: owner.name) != nil
+        else { return nil }
+        return label
+    }
+
+    /// What a person is shown as the name.
+    var title: String { desktopLabel.map { "\($0) (\(name))" } ?? name }
 }
 
 extension ListedItem {
@@ -71,7 +84,8 @@ extension ListedItem {
     /// The JSON members in `--help`.
     static let schema: [(member: String, help: String)] = [
         ("items", "an array of objects, in the order of the table:"),
-        ("  name", "the key"), ("  owner", "the valet's identifier, the service or server"),
+        ("  name", "the key; random for what programs of the desktop store"),
+        ("  owner", "the valet's identifier, the service or server"),
         ("  kind", ItemOwner.Kind.allCases.map(\.rawValue).joined(separator: ", ")),
         ("  group", "the access group: the application, or a group that applications share"),
         ("  label", "the label; empty without one"),
@@ -87,7 +101,7 @@ extension ListedItem {
     /// The cell of a column, safe to show.
     func cell(_ column: ListColumn) -> String {
         switch column {
-        case .name: Escaping.printable(name)
+        case .name: Escaping.printable(title)
         case .owner: Escaping.printable(owner.name)
         case .application: Escaping.printable(group)
         case .kind: kind

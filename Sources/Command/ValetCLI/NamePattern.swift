@@ -16,7 +16,9 @@ struct NamePattern: Hashable, Sendable {
         self.isPart = isPart
     }
 
-    func matches(_ item: ListedItem) -> Bool { matches(item.name) || matches(item.owner.name) }
+    func matches(_ item: ListedItem) -> Bool {
+        matches(item.name) || matches(item.owner.name) || item.desktopLabel.map(matches) == true
+    }
 
     func matches(_ text: String) -> Bool {
         let text = Array(text.lowercased())

@@ -19,8 +19,11 @@ struct TreeLayout {
             (owner, folders) = (title, [])
             text += title + "\n"
         }
-        var parts = item.name.split(separator: "/", omittingEmptySubsequences: false)
-            .map { Escaping.printable(String($0)) }
+        // A label is a text, and has no parts.
+        let names =
+            item.desktopLabel == nil
+            ? item.name.split(separator: "/", omittingEmptySubsequences: false) : [item.title[...]]
+        var parts = names.map { Escaping.printable(String($0)) }
         let leaf = parts.popLast() ?? ""
         let known = zip(folders, parts).prefix { $0 == $1 }.count
         folders = parts

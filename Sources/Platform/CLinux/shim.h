@@ -31,6 +31,11 @@
 #include <unistd.h>
 #include <wchar.h>
 
+/* Swift cannot call variadic functions. `function` is the address of one that was loaded. */
+static inline void valet_call_variadic(void *function, int command) {
+    ((int (*)(int, ...))function)(command, 0);
+}
+
 /* prctl is variadic, which Swift does not import. */
 static inline int valet_set_dumpable(int dumpable) {
     return prctl(PR_SET_DUMPABLE, (unsigned long)dumpable, 0UL, 0UL, 0UL);

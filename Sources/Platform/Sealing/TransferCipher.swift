@@ -109,12 +109,17 @@ private enum Gcrypt {
 
     /// GCRYMPI_FMT_USG
     private static let unsigned: Int32 = 5
+    /// GCRYCTL_DISABLE_SECMEM_WARN
+    private static let disableMemoryWarning: Int32 = 27
 
     static func start(_ library: DynamicLibrary) -> Bool {
         typealias Check = @convention(c) (UnsafePointer<CChar>?) -> UnsafePointer<CChar>?
         guard let check = unsafe library.function("gcry_check_version", as: Check.self) else {
             return false
         }
+        // Without locked memory the library would write a line that names no program.
+        // `valet serve` warns in its own words.
+        library.callVariadic("gcry_control", disableMemoryWarning)
         // This call initialises the library.
         return unsafe check(nil) != nil
     }

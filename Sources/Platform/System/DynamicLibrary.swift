@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Glibc
+internal import ValetCLinux
 
 /// A library that is loaded when it is first needed. Programs that never need it run without it.
 ///
@@ -24,6 +25,13 @@ internal import Glibc
     @unsafe package func function<F>(_ name: String, as type: F.Type = F.self) -> F? {
         guard let address = unsafe dlsym(handle, name) else { return nil }
         return unsafe unsafeBitCast(address, to: F.self)
+    }
+
+    /// Calls a variadic function that takes a command and, for this one, no further argument. Does
+    /// nothing if the library lacks it.
+    package func callVariadic(_ name: String, _ command: Int32) {
+        guard let address = unsafe dlsym(handle, name) else { return }
+        unsafe valet_call_variadic(address, command)
     }
 }
 

@@ -2,6 +2,9 @@
 
 import Testing
 import ValetKeychainModel
+import ValetKeychainServices
+import ValetKeychainStore
+import ValetSealing
 
 @testable import ValetCLI
 
@@ -167,6 +170,71 @@ import ValetKeychainModel
         #expect(notes.count == 2)
         #expect(notes[0].hasPrefix("valet: error: the list is incomplete: could not "))
         #expect(notes[1].hasPrefix("valet: hint: "))
+    }
+}
+
+@Suite struct `What programs of the desktop store` {
+    private let bench = Bench.withTwoSecrets
+
+    /// Stores what a program has labelled.
+    private func add(_ label: String, name: String, in service: String) throws {
+        let item = NewItem(
+            .genericPassword,
+            attributes: [
+                .service: .text(service), .account: .text(name), .label: .text(label),
+            ],
+            accessGroup: DesktopItem.group)
+        let caller = Caller(applicationIdentifier: "serve", accessGroups: [DesktopItem.group])
+        try KeychainSession(bench.store, caller)
+            .add(item, value: SecretValue(copying: ([1] as [UInt8]).span))
+    }
+
+    @Test func `valet list shows its label before its name, and sorts by it`() throws {
+        try add("Mail of anna", name: "ff", in: "collection/login")
+        try add("Web/site", name: "00", in: "collection/login")
+        try add("", name: "77", in: "collection/login")
+        // An alias has a name, and the name of a collection as its label.
+        try add("login", name: "default", in: "aliases")
+        bench.run("list", "--group", DesktopItem.group.rawValue)
+        let lines = bench.console.outputText.split(separator: "\n").dropFirst()
+        #expect(
+            lines.map { $0.split(separator: "  ")[0] }
+                == ["default", "77", "Mail of anna (ff)", "Web/site (00)"])
+        bench.run("list", "--all", "--tree", "*site")
+        #expect(bench.console.outputText.hasSuffix("\n  Web/site (00)\n"))
+        bench.run("list", "--all", "--json", "mail of")
+        #expect(bench.console.outputText.contains(#""name":"ff","owner":"collection/login""#))
+        #expect(bench.console.outputText.contains(#""label":"Mail of anna""#))
+        bench.run("list", "--all", "--names", "mail of")
+        #expect(bench.console.outputText == "ff\n")
+    }
+
+    @Test(arguments: ["mail of", "MAIL*anna", "ff", "collection/l"])
+    func `valet list finds it by label, name and collection`(_ pattern: String) throws {
+        try add("Mail of anna", name: "ff", in: "collection/login")
+        for words in [["list", "--all", pattern], ["search", pattern]] {
+            bench.run(words)
+            #expect(bench.console.outputText.contains("Mail of anna (ff)  collection/login  "))
+        }
+        bench.run("list", "--all", "of ben")
+        #expect(bench.console.outputText.split(separator: "\n").count == 1)
+    }
+
+    @Test func `A label that a terminal would act on is escaped`() throws {
+        try add("x\n\u{1B}]0;", name: "ff", in: "collection/login")
+        bench.run("list", "--all", "ff")
+        #expect(bench.console.outputText.contains(#"x\n\u{1b}]0; (ff)"#))
+    }
+
+    @Test func `The label of any other item is not shown`() throws {
+        try bench.add(
+            NewItem(
+                .genericPassword,
+                attributes: [
+                    .service: .text("collection/login"), .account: .text("a"), .label: .text("b"),
+                ]))
+        bench.run("list")
+        #expect(bench.console.outputText.contains("\na     collection/login  "))
     }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import ValetKeychainModel
+import ValetKeychainServices
 import ValetTestValues
 
 @testable import ValetCLI
@@ -23,6 +25,11 @@ import ValetTestValues
             if number % 5 != 0 { item.byteCount = number }
             if number % 7 != 0 { item.modified = Double(number) - 0.25 }
             if number % 4 == 0 { item.requirement = "user-presence" }
+            if number % 6 == 0 {
+                item.group = DesktopItem.group.rawValue
+                item.owner = ItemOwner(kind: .generic, name: "collection/" + owner)
+                item.label = name
+            }
             item.id = [UInt8(number >> 8), UInt8(truncatingIfNeeded: number)]
             items.append(item)
         }
@@ -31,7 +38,9 @@ import ValetTestValues
 
     private static func isOrdered(_ one: ListedItem, _ two: ListedItem) -> Bool {
         let keys = [one, two].map {
-            [$0.owner.name, $0.name, $0.group, $0.owner.kind.rawValue].map { Array($0.utf8) }
+            [
+                $0.owner.name, $0.desktopLabel ?? "", $0.name, $0.group, $0.owner.kind.rawValue,
+            ].map { Array($0.utf8) }
         }
         for (left, right) in zip(keys[0], keys[1]) where left != right {
             return left.lexicographicallyPrecedes(right)
@@ -82,7 +91,7 @@ import ValetTestValues
             pairs.allSatisfy { one, two in
                 switch key {
                 case .owner: Self.isOrdered(one, two)
-                case .name: !two.name.utf8.lexicographicallyPrecedes(one.name.utf8)
+                case .name: !two.title.utf8.lexicographicallyPrecedes(one.title.utf8)
                 case .app: !two.group.utf8.lexicographicallyPrecedes(one.group.utf8)
                 case .modified: (one.modified ?? -.infinity) <= (two.modified ?? -.infinity)
                 case .size: (one.byteCount ?? -1) <= (two.byteCount ?? -1)

@@ -36,15 +36,18 @@ enum ListCommand {
                 + "match. --all lists those of every application.",
             "PATTERN chooses by name or owner, and does not tell small letters from capitals. "
                 + "With * (any text) or ? (any character) it must match the whole name or owner; "
-                + "quote it, so that the shell does not replace it.",
-            "The columns are: the name; the owner, which is the valet's identifier, the service "
-                + "or the server; with --all the application, or the group that applications "
-                + "share; the kind; when the secret can be read; its size in bytes; and "
-                + "its last change, in UTC. The kind is valet, cloud-valet or enclave-valet, or "
-                + "generic or internet for a password that no valet stored; with 'cloud-' before "
-                + "it if devices share it. Control characters are escaped. At a terminal, a line "
-                + "fits its width: long names are shortened, and columns left out. Shared "
-                + "secrets are in colour, unless NO_COLOR is set.",
+                + "quote it, so that the shell does not replace it. It also finds what programs "
+                + "of the desktop store by its label.",
+            "The columns are: the name; the owner, which is the valet's identifier, the "
+                + "service or the server; with --all the application, or the group that "
+                + "applications share; the kind; when the secret can be read; its size in "
+                + "bytes; and its last change, in UTC. What a program of the desktop stored "
+                + "('valet serve') has a random name, in brackets after the label that the "
+                + "program chose. The kind is valet, cloud-valet or enclave-valet, or generic "
+                + "or internet for a password that no valet stored; with 'cloud-' before it if "
+                + "devices share it. Control characters are escaped. At a terminal, a line fits "
+                + "its width: long names are shortened, and columns left out. Shared secrets "
+                + "are in colour, unless NO_COLOR is set.",
         ],
         arguments: [pattern],
         options: [everyone] + outputOptions + ItemOptions.all + PasswordOptions.all,

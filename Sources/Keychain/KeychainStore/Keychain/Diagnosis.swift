@@ -390,7 +390,7 @@ extension TPMSummary {
 extension Finding {
     /// Whether the memory for secrets stays out of the swap. A full arena is not reported: it
     /// concerns this process alone.
-    static var memory: Finding {
+    package static var memory: Finding {
         guard let failure = SecretArena.failure, failure.code != .full else {
             return Finding(.fine, "the memory for secrets is guarded, and not swapped out")
         }
