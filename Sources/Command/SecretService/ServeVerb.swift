@@ -274,7 +274,7 @@ private struct Installation {
     /// - Throws: ``ExitCode/failure`` for a file that cannot be read.
     private func isOwn(_ file: File) throws(CLIError) -> Bool {
         let path = path(file)
-        guard file == activation, GivenFile.exists(path) else { return true }
+        guard file == activation, GivenFile.mayExist(path) else { return true }
         guard let text = TextFile.contents(path) else {
             throw CLIError(
                 .failure, "\(path) cannot be read: it may start another service",

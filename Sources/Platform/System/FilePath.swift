@@ -29,6 +29,31 @@ package enum FilePath {
         FileStatus(at: path, followingLink: true)?.type == S_IFREG
     }
 
+    /// Throws if the kernel finds nothing at `path` only because a symbolic link leads nowhere: the
+    /// file may be on a disk that is away.
+    ///
+    /// - Throws: ``SystemError``: `cannotOpen` for such a link; what the kernel refuses with.
+    static func checkAbsence(
+        of path: String, during operation: String
+    ) throws(SystemError) {
+        var way = path.utf8[...]
+        while !way.isEmpty {
+            let place = String(Substring(way))
+            if let found = FileStatus(at: place) {
+                guard found.type == S_IFLNK, FileStatus(at: place, followingLink: true) == nil
+                else { return }
+                throw SystemError(
+                    .cannotOpen, during: operation, path: path,
+                    hint: "the link \(place.quotedForShell) leads nowhere: put back what it leads "
+                        + "to, or remove it")
+            }
+            guard errno == ENOENT || errno == ENOTDIR else {
+                throw SystemError(errno: errno, during: operation, path: place)
+            }
+            way = way[..<(way.lastIndex(of: UInt8(ascii: "/")) ?? way.startIndex)]
+        }
+    }
+
     /// When the file at `path` was made, in seconds since 1970; nil for no file, and where the file
     /// system does not know.
     package static func birth(of path: String) -> Int64? {

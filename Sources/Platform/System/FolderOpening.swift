@@ -15,7 +15,10 @@ enum FolderOpening {
         let number = unsafe valet_open_folder_handle(AT_FDCWD, path, 0)
         if number >= 0 { return FileDescriptor(owning: number) }
         let code = errno
-        if code == ENOENT, creating { return try createFolder(path) }
+        if code == ENOENT {
+            if creating { return try createFolder(path) }
+            try FilePath.checkAbsence(of: path, during: operation)
+        }
         throw openingError(code, path: path)
     }
 

@@ -6,7 +6,8 @@ internal import ValetCLinux
 /// A file that a program may trust for facts about itself, because only root and the user can
 /// change it. `KeychainServices` reads declarations of applications this way.
 package enum SystemFile {
-    /// The contents of a small file; nil if nothing is at `path`.
+    /// The contents of a small file; nil if nothing is at `path`. What cannot be looked at may be
+    /// there, and is an error.
     ///
     /// The checks are made on the file that is open, so that no other can take its place.
     ///
@@ -23,10 +24,12 @@ package enum SystemFile {
         let flags = O_RDONLY | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW
         let file = FileDescriptor(owning: unsafe valet_open(path, flags))
         guard file.number >= 0 else {
-            let code = errno
-            // A file in a folder that this process may not search counts as absent.
-            guard code != ENOENT, FileStatus(at: path) != nil else { return nil }
-            throw SystemError(errno: code, during: operation, path: path)
+            guard errno == ENOENT || errno == ENOTDIR else {
+                throw SystemError(
+                    errno: errno, during: operation, path: path, hint: hint(on: errno))
+            }
+            try FilePath.checkAbsence(of: path, during: operation)
+            return nil
         }
         let status = try file.status(path: path, during: operation)
         try FileRules.checkGiven(
@@ -41,6 +44,11 @@ package enum SystemFile {
         ) { bytes in
             bytes.indices.map { bytes[$0] }
         }
+    }
+
+    private static func hint(on code: Int32) -> String? {
+        guard code == EACCES else { return nil }
+        return "let user \(geteuid()) read it, and enter the folders on the way"
     }
 
     private static let operation = "read a file"

@@ -31,8 +31,9 @@ package enum GivenFile {
             maxByteCount: maxByteCount, path: path, during: operation, body)
     }
 
-    package static func exists(_ path: String) -> Bool {
-        unsafe access(path, F_OK) == 0
+    /// Whether there is something at `path`, or the kernel does not say that there is nothing.
+    package static func mayExist(_ path: String) -> Bool {
+        unsafe access(path, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR)
     }
 
     /// Whether `path` leads to a file that this process may run.
@@ -41,18 +42,23 @@ package enum GivenFile {
         return unsafe access(path, X_OK) == 0
     }
 
-    /// Identifies the file that `path` leads to; nil if it leads nowhere. Without `followingLink`,
+    /// Identifies the file that `path` leads to; nil if there is none. Without `followingLink`,
     /// a symbolic link is not followed but identified itself.
     ///
-    /// - Throws: ``SystemError`` if the kernel refuses to say.
+    /// - Throws: ``SystemError`` if the kernel refuses to say; `cannotOpen` if a link leads
+    ///   nowhere.
     package static func identity(
         of path: String, followingLink: Bool = true
     ) throws(SystemError) -> FileIdentity? {
         if let status = FileStatus(at: path, followingLink: followingLink) {
             return status.identity
         }
-        if errno == ENOENT { return nil }
-        throw SystemError(errno: errno, during: "examine a file", path: path)
+        let operation = "examine a file"
+        guard errno == ENOENT else {
+            throw SystemError(errno: errno, during: operation, path: path)
+        }
+        try FilePath.checkAbsence(of: path, during: operation)
+        return nil
     }
 }
 

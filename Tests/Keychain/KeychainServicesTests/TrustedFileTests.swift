@@ -26,6 +26,18 @@ import ValetKeychainModel
         #expect(try IdentityResolver.read(folder.appendingPathComponent("none").path) == nil)
     }
 
+    @Test func `No file can be where a file takes the place of a folder`() throws {
+        #expect(try IdentityResolver.read(file(permissions: 0o600) + "/none") == nil)
+    }
+
+    // Promise: 3.1
+    @Test(arguments: ["none", "link"])
+    func `An entitlements file that cannot be looked at may be there`(_ target: String) throws {
+        let link = folder.appendingPathComponent("link").path
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
+        #expect(refusal(of: link + "/folder/file") != nil)
+    }
+
     // Promise: 3.1
     @Test(arguments: [0o664, 0o646, 0o666])
     func `An entitlements file that others may write is refused`(_ permissions: Int) throws {

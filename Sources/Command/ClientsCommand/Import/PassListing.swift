@@ -80,7 +80,7 @@ struct PassListing {
         guard entry.isLink else { return nil }
         if places.contains(place) { return "the link leads to a folder that contains it" }
         let isInside = place.utf8.starts(with: "\(root)/".utf8)
-        guard isInside || GivenFile.exists("\(place)/.gpg-id") else {
+        guard isInside || FileIdentity(of: "\(place)/.gpg-id") != nil else {
             return "the link leads out of the store; import \(quoted(place)) by itself"
         }
         return nil

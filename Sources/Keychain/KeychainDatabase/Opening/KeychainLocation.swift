@@ -163,11 +163,10 @@ package final class KeychainLocation: Sendable {
 extension KeychainLocation {
     /// Refuses a file in one of the keychain's folders, whatever its name.
     ///
-    /// - Throws: ``KeychainFailure/Code/invalidRequest``.
+    /// - Throws: ``KeychainFailure``: `invalidRequest`; others if the folders cannot be examined.
     package func refuseOwnFolder(_ path: String, during operation: String) throws(KeychainFailure) {
-        guard let folder = FileIdentity(of: Self.folder(of: path)) else { return }
         for own in [self.folder, deviceFolder] {
-            guard FileIdentity(of: own)?.isSameFile(as: folder) != true else {
+            guard try !Self.isSameFile(Self.folder(of: path), own, operation) else {
                 throw KeychainFailure(
                     .invalidRequest, during: operation,
                     message: "the folder is the keychain's own", path: path,
@@ -178,12 +177,10 @@ extension KeychainLocation {
 
     /// Refuses the keychain's own files: opening and closing one drops this process's locks on it.
     ///
-    /// - Throws: ``KeychainFailure/Code/invalidRequest``.
+    /// - Throws: ``KeychainFailure``: `invalidRequest`; others if the files cannot be examined.
     package func refuseOwnFile(_ path: String, during operation: String) throws(KeychainFailure) {
-        guard let file = FileIdentity(of: path) else { return }
         let names = ["", "-wal", "-shm"].map { KeychainFile.database + $0 } + [KeychainFile.lock]
-        for name in names where FileIdentity(of: folder + "/" + name)?.isSameFile(as: file) == true
-        {
+        for name in names where try Self.isSameFile(path, folder + "/" + name, operation) {
             throw KeychainFailure(
                 .invalidRequest, during: operation, message: "the file is the keychain's own",
                 path: path, hint: "name a file that `valet backup create` has made")
@@ -199,6 +196,15 @@ extension KeychainLocation {
         let ofKeys = PrivateDirectory.refusals(
             at: deviceFolder, ofFiles: DeviceKeyFolder.isOurs)
         return (ofDatabase + ofKeys).map { KeychainFailure($0, during: operation) }
+    }
+
+    private static func isSameFile(
+        _ path: String, _ own: String, _ operation: String
+    ) throws(KeychainFailure) -> Bool {
+        try translating(operation) { () throws(SystemError) in
+            guard let found = try GivenFile.identity(of: path) else { return false }
+            return try GivenFile.identity(of: own)?.isSameFile(as: found) ?? false
+        }
     }
 
     private static func folder(of path: String) -> String {

@@ -57,9 +57,9 @@ package struct BundleInformation: Hashable, Sendable {
         return program
     }
 
-    /// The first of ``paths(ofProgram:)`` at which a file exists; nil if there is none.
+    /// The first of ``paths(ofProgram:)`` at which there may be a file; nil if there is none.
     package static func existingPath(ofProgram program: String) -> String? {
-        paths(ofProgram: program).first(where: GivenFile.exists)
+        paths(ofProgram: program).first(where: GivenFile.mayExist)
     }
 
     /// Where a new list for `program` goes: `Contents` beside it, or around it in a package such as

@@ -35,11 +35,11 @@ package struct EntitlementsFile {
     }
 
     /// The files that could name the program's groups: the one that `$VALET_ENTITLEMENTS` names,
-    /// even if it does not exist, and the others that exist. Only the first one takes effect.
+    /// even if it does not exist, and the others that may exist. Only the first one takes effect.
     ///
     /// - Throws: `invalidRequest` for a relative path in the variable.
     package func paths() throws(KeychainFailure) -> [String] {
-        let others = resolver.entitlementsPaths.filter(GivenFile.exists)
+        let others = resolver.entitlementsPaths.filter(GivenFile.mayExist)
         return try resolver.namedPath().map { [$0] + others } ?? others
     }
 

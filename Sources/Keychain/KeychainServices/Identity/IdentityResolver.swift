@@ -170,7 +170,7 @@ struct IdentityResolver {
         do {
             return try SystemFile.contents(
                 of: path, maxByteCount: greatestByteCount,
-                trusting: GivenFile.exists(flatpakInfoPath) ? unknownUser : nil)
+                trusting: FileIdentity(of: flatpakInfoPath) == nil ? nil : unknownUser)
         } catch {
             throw failure(error, path)
         }

@@ -132,11 +132,11 @@ extension LockStateProvider.Circumstances {
     ///
     /// - Parameters:
     ///   - read: Reads the text of a file; nil if it cannot.
-    ///   - exists: Whether a path exists.
+    ///   - exists: Whether a path exists, or may exist.
     package static func ofProcess(
         setting: String?, isElevated: Bool,
         reading read: (String) -> String? = { TextFile.contents($0) },
-        exists: (String) -> Bool = GivenFile.exists
+        exists: (String) -> Bool = GivenFile.mayExist
     ) -> Self {
         var process = Self()
         process.setting = setting
