@@ -160,6 +160,9 @@ struct RecoveryUseCommand {
             "--device-key=own-file makes a file of the keychain's own. For credential and "
                 + "key-file ($VALET_DEVICE_KEY_FILE) the key must exist already. tpm binds the "
                 + "keychain to this machine's TPM. 'valet device bind' explains these places.",
+            "A credential, or a file that $VALET_DEVICE_KEY_FILE named, does not count as lost "
+                + "only because the variable is not set: set CREDENTIALS_DIRECTORY to the folder, "
+                + "or to an empty one if the credential is lost.",
         ],
         options: [
             keyDescriptor, setsPasscode, KeyOptions.newPasscodeDescriptor, KeyOptions.weak,

@@ -124,11 +124,12 @@ extension KeychainPasscodes {
     fileprivate func deviceSecretAtHand(
         _ header: KeychainHeader
     ) throws(KeychainFailure) -> DeviceSecret? {
-        if header.keybag.deviceSource == .keyFile, source.location.deviceKeyPath == nil {
+        if let remedy = header.keybag.deviceSource.remedyIfUnnamed,
+            source.path(of: header.keybag.deviceSource) == nil
+        {
             throw KeychainFailure(
                 .keyUnavailable, during: "find the device key",
-                message: "it is in a file that is not named now",
-                hint: "set VALET_DEVICE_KEY_FILE to that file; to its old path if it is lost")
+                message: "it is in a file that is not named now", hint: remedy)
         }
         do {
             let secret = try source.secret(of: header, until: deadline)
@@ -141,6 +142,19 @@ extension KeychainPasscodes {
             case .incomplete, .keyUnavailable, .keychainDamaged: return nil
             default: throw error
             }
+        }
+    }
+}
+
+extension DeviceKeySource {
+    /// The hint if no variable names the file of this source, so that it must not count as lost.
+    fileprivate var remedyIfUnnamed: String? {
+        switch self {
+        case .ownFile, .tpm: nil
+        case .keyFile: "set VALET_DEVICE_KEY_FILE to that file; to its old path if it is lost"
+        case .credential:
+            "run this as the service that has the credential valet.device-key; "
+                + "if it is lost, set CREDENTIALS_DIRECTORY to an empty folder"
         }
     }
 }
