@@ -204,7 +204,10 @@ package struct SyncLock {
     package func acquire(before deadline: Deadline) throws(KeychainFailure) -> HeldLock {
         do {
             let wish = try wish.acquire(before: deadline)
-            try? folder.touch(KeychainFile.state)
+            // Without a keychain there is no agent, and only a keychain has this file.
+            if (try? folder.check(file: KeychainFile.database)) != nil {
+                try? folder.touch(KeychainFile.state)
+            }
             let held = try lock.acquire(before: deadline)
             _ = consume wish
             return held

@@ -174,10 +174,16 @@ def check_level(world, variables, state, level, source):
 
 @scenario
 def leftover_log(world):
-    """The log of an earlier keychain does not disturb a new one."""
+    """Nothing is made beside the log of a keychain whose database is away."""
     world.fill("a", "b")
     os.remove(world.path("keychain.db"))
     os.remove(world.path("device/device.key"))
+    for words in (["get", "a"], ["set", "c"]):
+        outcome = world.run(*words, input=b"c")
+        expect(outcome.code == 1 and "keychain.db-wal" in outcome.err, outcome)
+    expect(not os.path.exists(world.path("keychain.db")), "a keychain was made")
+    for suffix in ("-wal", "-shm"):
+        os.remove(world.path("keychain.db" + suffix))
     expect(world.run("get", "a").code == 44, "there is no keychain")
     world.fill("c")
     world.check("c")

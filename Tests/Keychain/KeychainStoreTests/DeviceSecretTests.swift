@@ -152,6 +152,75 @@ import ValetTestSupport
         #expect(try value(location) == "v")
     }
 
+    // Promise: 14.7
+    @Test(arguments: [
+        "keychain.db-wal", "keychain.db-shm", "keychain.db-wal.damaged", "keychain.state",
+        "erase.pending", "keychain.lock",
+        "device/device.key.0123456789abcdef0123456789abcdef",
+    ])
+    func `A database that is away is missing, whatever is left beside it`(_ rest: String) throws {
+        try folder.write(secret(), name(.path))
+        let location = try location([.path])
+        for name in ["home", "home/device"] { try folder.makeFolder(name) }
+        try folder.write(rest == "keychain.lock" ? [1] : [], "home/" + rest, mode: 0o600)
+        #expect(failure { _ = try value(location) } == .incomplete)
+        #expect(failure { try add(location) } == .incomplete)
+        let store = ItemStore(location)
+        #expect(try store.keychain.status().state == .incomplete)
+        store.close()
+        #expect(!folder.has("home/keychain.db"))
+        try folder.remove("home/" + rest)
+        try add(location)
+        #expect(try value(location) == "v")
+    }
+
+    // Promise: 13.3
+    @Test func `What a killed creation leaves does not prevent another`() throws {
+        try folder.write(secret(), name(.path))
+        let location = try location([.path])
+        for name in ["home", "home/device"] { try folder.makeFolder(name) }
+        for name in [
+            "keychain.lock", "keychain.db.new", "keychain.db.new-wal", "device/device.key.new-1f",
+        ] { try folder.write([], "home/" + name, mode: 0o600) }
+        #expect(failure { _ = try value(location) } == .itemNotFound)
+        try add(location)
+        #expect(try value(location) == "v")
+    }
+
+    // Promise: 8.13
+    @Test(arguments: ["valet.device-key", "none"])
+    func `A credential that cannot be looked at is not absent`(_ target: String) throws {
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path + "/valet.device-key", withDestinationPath: target)
+        let location = try location([.credential])
+        #expect(failure { try add(location) } != nil)
+        #expect(!folder.has("home/keychain.db") && !folder.has("home/device"))
+    }
+
+    // Promise: 14.12
+    @Test(arguments: Way.allCases)
+    func `A recovery takes no device secret for lost that nobody has named`(_ way: Way) throws {
+        try folder.write(secret(), name(way))
+        let given = try location([way])
+        try add(given)
+        let store = ItemStore(given)
+        let text = try store.keychain.createRecoveryKey(nil)
+        store.close()
+        for (variables, code) in [
+            ([:], KeychainFailure.Code.keyUnavailable),
+            ([way == .path ? "VALET_DEVICE_KEY_FILE" : "CREDENTIALS_DIRECTORY": "/none"], nil),
+        ] as [([String: String], KeychainFailure.Code?)] {
+            let values = variables.merging(["VALET_HOME": folder.path + "/home"]) { $1 }
+            let other = ItemStore(try KeychainLocation(Environment(values)))
+            defer { other.close() }
+            let found = failure {
+                try other.keychain.recover(
+                    with: text, settingPasscode: nil, deviceKeyFrom: .ownFile)
+            }
+            #expect(found == code)
+        }
+    }
+
     @Test func `A device secret that is named has to exist`() throws {
         let location = try location([.path])
         #expect(failure { try add(location) } == .keyUnavailable)
@@ -170,6 +239,12 @@ private final class TestFolder: Sendable {
     }
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func makeFolder(_ name: String) throws {
+        try FileManager.default.createDirectory(
+            atPath: path + "/" + name, withIntermediateDirectories: false,
+            attributes: [.posixPermissions: 0o700])
+    }
 
     func write(_ bytes: [UInt8], _ name: String, mode: Int = 0o400) throws {
         try? remove(name)

@@ -82,6 +82,11 @@ package struct DeviceKeyFolder {
         }
     }
 
+    /// Whether this is the name `device.key.<id>`.
+    static func isOfKeyChange(_ name: String) -> Bool {
+        name.hasPrefix(usual + ".") && isKeyID(name.dropFirst(usual.count + 1))
+    }
+
     private static func isKeyID(_ part: Substring) -> Bool {
         part.utf8.count == 2 * KeyID.byteCount && part.utf8.allSatisfy(isDigit)
     }

@@ -22,10 +22,13 @@ package struct DeviceSecretSource {
     }
 
     /// The source for a new keychain.
-    package var preferred: DeviceKeySource {
+    ///
+    /// - Throws: ``KeychainFailure`` if the system does not say whether there is a credential.
+    package func preferred() throws(KeychainFailure) -> DeviceKeySource {
         if location.deviceKeyPath != nil { return .keyFile }
-        if let path = location.credentialPath, GivenFile.exists(path) { return .credential }
-        return .ownFile
+        guard let path = location.credentialPath else { return .ownFile }
+        let credential = try translating(GivenFile.identity(of: path), during: Self.operation)
+        return credential == nil ? .ownFile : .credential
     }
 
     /// The path of a source, for messages.
@@ -38,11 +41,12 @@ package struct DeviceSecretSource {
         }
     }
 
-    /// Whether a file `device.key` exists, whatever it contains.
-    func hasFile() throws(KeychainFailure) -> Bool {
+    /// Whether there is a file `device.key`, or one of a key change, whatever it contains.
+    func hasKey() throws(KeychainFailure) -> Bool {
         do {
             let folder = try PrivateDirectory.open(location.deviceFolder, creating: false)
-            return try folder.check(file: KeychainFile.deviceKey) != nil
+            if try folder.check(file: KeychainFile.deviceKey) != nil { return true }
+            return try folder.names().contains(where: DeviceKeyFolder.isOfKeyChange)
         } catch {
             if error.code == .missing { return false }
             throw KeychainFailure(error, during: Self.operation)

@@ -24,14 +24,14 @@ struct KeychainCreation {
 
     /// Opens the keychain at `location`; nil if it does not exist.
     ///
-    /// - Throws: ``KeychainFailure``: `incomplete` if only one of database and device key exists,
-    ///   `insecureFiles`, `unsupportedFileSystem`, `inputOutput`.
+    /// - Throws: ``KeychainFailure``: `incomplete` if the database is missing and anything else of
+    ///   a keychain is there; `insecureFiles`, `unsupportedFileSystem`, `inputOutput`.
     func open() throws(KeychainFailure) -> OpenKeychain? {
         var known = try folder()
         if known == nil { known = try folderBehindKey() }
         guard let directory = known else { return nil }
         if let keychain = try existing(directory, lock: nil) { return keychain }
-        guard try source.hasFile() else { return nil }
+        guard try source.hasKey() else { return nil }
         let lock = FileLock(KeychainFile.lock, in: directory)
         return try underLock(lock) { () throws(KeychainFailure) -> OpenKeychain in
             if let keychain = try existing(directory, lock: lock) { return keychain }
@@ -48,7 +48,7 @@ struct KeychainCreation {
         let lock = FileLock(KeychainFile.lock, in: directory)
         return try underLock(lock) { () throws(KeychainFailure) -> OpenKeychain in
             if let keychain = try existing(directory, lock: lock) { return keychain }
-            if try source.hasFile() {
+            if try source.hasKey() {
                 return try resume(directory, lock)
             }
             return try create(directory, lock)
@@ -73,16 +73,47 @@ struct KeychainCreation {
         return result
     }
 
+    /// The keychain whose database is in the folder; nil if there is nothing of a keychain in it.
     private func existing(
+        _ directory: PrivateDirectory, lock: FileLock?
+    ) throws(KeychainFailure) -> OpenKeychain? {
+        if let keychain = try named(directory, lock: lock) { return keychain }
+        let remains = try translating(remains(of: directory), during: Self.opening)
+        guard !remains.isEmpty else { return nil }
+        // Another process gives its new database the name before it makes any of these files.
+        if let keychain = try named(directory, lock: lock) { return keychain }
+        throw KeychainFailure(
+            .incomplete, during: Self.opening,
+            message: "the keychain's database is missing, but there is "
+                + remains.joined(separator: ", "),
+            path: location.folder + "/" + KeychainFile.database,
+            hint: "put keychain.db back from a copy, or move what is left away to start again")
+    }
+
+    /// The files that only a keychain has, although its database may be away, perhaps only while
+    /// the folder is copied. A creation that was killed leaves none of them.
+    private func remains(of directory: PrivateDirectory) throws(SystemError) -> [String] {
+        let certain = [KeychainFile.database, KeychainFile.state, OldKeyErasure.markerName]
+        var remains: [String] = []
+        for name in try directory.names() {
+            let isOfKeychain =
+                name == KeychainFile.lock
+                // With the page of locks.
+                ? try directory.identity(of: name).map { $0.byteCount > 0 } ?? false
+                : certain.contains(name) || name.hasPrefix(KeychainFile.database + "-")
+            if isOfKeychain { remains.append(name) }
+        }
+        return remains
+    }
+
+    /// The keychain whose database is in the folder; nil if no file has that name.
+    private func named(
         _ directory: PrivateDirectory, lock: FileLock?
     ) throws(KeychainFailure) -> OpenKeychain? {
         let found = try translating(Self.opening) { () throws(SystemError) in
             try directory.check(file: KeychainFile.database)
         }
-        guard let found else {
-            try refuseLoneLog(directory)
-            return nil
-        }
+        guard let found else { return nil }
         guard found.byteCount > 0 else {
             throw KeychainFailure(
                 .incomplete, during: Self.opening, message: "the keychain's database is empty",
@@ -96,31 +127,12 @@ struct KeychainCreation {
                 lock ?? FileLock(KeychainFile.lock, in: directory)))
     }
 
-    /// Refuses a folder whose database is away, perhaps only while the folder is copied: the log
-    /// may have its last changes, and belongs to no other database.
-    private func refuseLoneLog(_ directory: PrivateDirectory) throws(KeychainFailure) {
-        let name = KeychainFile.database + LogFiles.Part.log.rawValue
-        let hasChanges = try translating(Self.opening) { () throws(SystemError) in
-            guard let log = try directory.check(file: name), log.byteCount > 0 else { return false }
-            let limit = Connection.reservedLogByteCount
-            guard log.byteCount <= limit else { return true }
-            return try !directory.isBlank(name, byteCount: limit)
-        }
-        guard hasChanges else { return }
-        throw KeychainFailure(
-            .incomplete, during: Self.opening,
-            message: "the keychain's database is missing, and its log is there",
-            path: location.folder + "/" + KeychainFile.database,
-            hint: "put keychain.db back from a copy, or move the log keychain.db-wal away to "
-                + "start again")
-    }
-
     /// The folder of a keychain that another process is creating right now; nil without a device
     /// key.
     ///
     /// The creator makes the folder before the key, so a key without a folder is a lone key.
     private func folderBehindKey() throws(KeychainFailure) -> PrivateDirectory? {
-        guard try source.hasFile() else { return nil }
+        guard try source.hasKey() else { return nil }
         guard let directory = try folder() else { throw loneKey() }
         return directory
     }
@@ -162,7 +174,7 @@ struct KeychainCreation {
         _ directory: PrivateDirectory, _ lock: FileLock
     ) throws(KeychainFailure) -> OpenKeychain {
         let source = DeviceSecretSource(location: location)
-        let kind = source.preferred
+        let kind = try source.preferred()
         let file =
             kind == .ownFile
             ? DeviceKeyFile(keychainID: .random(), secret: .random())
@@ -218,12 +230,9 @@ struct KeychainCreation {
     ) throws(KeychainFailure) -> OpenKeychain {
         try translating(Self.creating) { () throws(SystemError) in
             // The checkpoint has emptied the new database's log and index, and SQLite would not
-            // find them under the new name. SQLite would take the log of an earlier database for
-            // the log of this one.
-            for database in [KeychainFile.newDatabase, KeychainFile.database] {
-                for name in [database + "-wal", database + "-shm"]
-                where try directory.check(file: name) != nil { try directory.remove(name) }
-            }
+            // find them under the new name.
+            for name in ["-wal", "-shm"].map({ KeychainFile.newDatabase + $0 })
+            where try directory.check(file: name) != nil { try directory.remove(name) }
             try directory.rename(
                 KeychainFile.newDatabase, to: KeychainFile.database,
                 replacing: false)

@@ -304,7 +304,7 @@ extension ItemStore {
     private func checkLevelOfNew(_ operation: String) throws(KeychainFailure) {
         guard RequiredLevel.isSet else { return }
         guard try inspect(operation, { _ in true }) == nil else { return }
-        let source = DeviceSecretSource(location: location).preferred
+        let source = try DeviceSecretSource(location: location).preferred()
         try RequiredLevel.check(
             source == .ownFile ? .file : .credential, operation,
             hint: "make the keychain first, with `valet passcode set`")

@@ -181,7 +181,7 @@ extension Keychain {
     private var deviceKeyOwner: KeychainID? {
         let source = DeviceSecretSource(location: store.location)
         do {
-            return try source.given(by: source.preferred).keychainID
+            return try source.given(by: source.preferred()).keychainID
         } catch {
             return nil
         }
