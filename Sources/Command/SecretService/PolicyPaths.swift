@@ -41,13 +41,14 @@ final class PolicyPaths: Sendable {
     /// One question at a time: what is followed when it begins has kept an earlier one waiting.
     private let turn = Lock(())
     private let state = Lock(State())
-    private let follow: @Sendable (String) -> Place
+    private let follow: @Sendable (String) throws(SystemError) -> Place
 
-    /// - Parameter follow: Follows a path, and may not return.
+    /// - Parameter follow: Follows a path, and may not return. Throws if it cannot now.
     init(
-        following follow: @escaping @Sendable (String) -> Place = { path in
+        following follow: @escaping @Sendable (String) throws(SystemError) -> Place = {
+            (path) throws(SystemError) in
             Place(
-                identity: FileIdentity(of: path), resolved: FilePath.resolved(path))
+                identity: try GivenFile.identity(of: path), resolved: FilePath.resolved(path))
         }
     ) {
         self.follow = follow
@@ -118,9 +119,14 @@ final class PolicyPaths: Sendable {
         while let path = question.rest.withLock({ $0.waiting.popLast() }) {
             let isFree = state.withLock { $0.followed.insert(path).inserted }
             if isFree {
-                let place = follow(path)
+                let place = try? follow(path)
                 state.withLock { state in
-                    state.places[path] = place
+                    if let place {
+                        state.places[path] = place
+                    } else {
+                        // What was known of it stays.
+                        state.places[path, default: Place()].isCurrent = false
+                    }
                     state.followed.remove(path)
                 }
             }

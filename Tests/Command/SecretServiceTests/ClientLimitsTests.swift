@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import Synchronization
 import Testing
 import ValetKeychainModel
 import ValetSealing
@@ -197,8 +198,53 @@ private final class Gate: Sendable {
             try write(text)
             #expect(settled(file)?.rules.first?.access == .ask && file.problem != nil)
         }
-        try FileManager.default.removeItem(atPath: path)
-        #expect(settled(file) == nil && file.problem == nil)
+    }
+
+    // Promise: 20.7
+    @Test(arguments: ["the file", "its folder", "what its folder leads to"])
+    func `A policy that has gone stays in force until the service starts again`(_ lost: String)
+        throws
+    {
+        let manager = FileManager.default
+        try manager.createDirectory(
+            atPath: folder.path + "/away/valet", withIntermediateDirectories: true)
+        defer { try? manager.removeItem(at: folder) }
+        try manager.createSymbolicLink(
+            atPath: folder.path + "/link", withDestinationPath: folder.path + "/away")
+        let path = folder.path + "/away/valet/secret-service.policy"
+        try Data("ask login *\n".utf8).write(to: URL(fileURLWithPath: path))
+        unsafe _ = chmod(path, 0o644)
+        let file = PolicyFile(in: folder.path + "/link")
+        #expect(file.current()?.rules.first?.access == .ask && file.problem == nil)
+        let place =
+            switch lost {
+            case "the file": path
+            case "its folder": folder.path + "/away/valet"
+            default: folder.path + "/away"
+            }
+        try manager.moveItem(atPath: place, toPath: place + ".gone")
+        #expect(file.current()?.isClosed == true)
+        #expect(settled(file)?.rules.first?.access == .ask && file.problem != nil)
+        let next = PolicyFile(in: folder.path + "/link").current()
+        #expect(lost.hasPrefix("what") ? next?.isClosed == true : next == nil)
+        try manager.moveItem(atPath: place + ".gone", toPath: place)
+        #expect(settled(file)?.rules.first?.access == .ask && file.problem == nil)
+    }
+
+    // Promise: 20.5
+    @Test func `A path that cannot be followed now denies by what was known of it`() throws {
+        let isAway = Atomic<Bool>(false)
+        let paths = PolicyPaths { (path) throws(SystemError) in
+            guard !isAway.load(ordering: .relaxed) else {
+                throw SystemError(.inputOutput, during: "follow", path: path)
+            }
+            return PolicyPaths.Place(identity: nil, resolved: "/real")
+        }
+        #expect(paths.places(of: ["/a"])["/a"]?.isCurrent == true)
+        isAway.store(true, ordering: .relaxed)
+        let place = paths.places(of: ["/a", "/b"])
+        #expect(place["/a"]?.resolved == "/real" && place["/a"]?.isCurrent == false)
+        #expect(place["/b"]?.resolved == nil && place["/b"]?.isCurrent == false)
     }
 
     // Promise: 20.5
