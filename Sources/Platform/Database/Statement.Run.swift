@@ -21,7 +21,7 @@ extension Statement {
         /// Goes to the next row.
         ///
         /// - Returns: Whether there is a row. Columns may be read only if there is one.
-        /// - Throws: ``SystemError``: `busy`, `diskFull`, `constraint`, `corrupt`, `readOnly`, …
+        /// - Throws: ``SystemError``: `busy`, `diskFull`, `corrupt`, `readOnly`, …
         package func step() throws(SystemError) -> Bool {
             guard statement.isUsable else { throw statement.failure(SQLITE_MISUSE, "step") }
             let code = unsafe sqlite3_step(handle)

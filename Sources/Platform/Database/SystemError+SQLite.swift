@@ -31,12 +31,10 @@ extension SystemError.Code {
         case SQLITE_CANTOPEN | (6 << 8): self = .symbolicLink
         case SQLITE_IOERR | (12 << 8): self = .outOfMemory
         case SQLITE_IOERR | (33 << 8): self = .corrupt
-        // CONSTRAINT_DATATYPE: a row that is copied has a value of a type that its column lacks.
-        case SQLITE_CONSTRAINT | (12 << 8): self = .corrupt
         default:
             // SQLite calls a full disk FULL when it writes the database, IOERR elsewhere.
             guard [SQLITE_IOERR, SQLITE_CANTOPEN].contains(code & 0xff) else { return nil }
-            guard [ENOSPC, EDQUOT, EROFS, ENOENT].contains(systemError) else { return nil }
+            guard [ENOSPC, EDQUOT, EFBIG, EROFS, ENOENT].contains(systemError) else { return nil }
             self = Self(systemError: systemError)
         }
     }
@@ -49,9 +47,9 @@ extension SystemError.Code {
         case SQLITE_READONLY: self = .readOnly
         case SQLITE_IOERR: self = .inputOutput
         case SQLITE_NOMEM: self = .outOfMemory
-        case SQLITE_CORRUPT: self = .corrupt
+        // No caller's input breaks a rule of the schema: a row does, or an index that hides one.
+        case SQLITE_CORRUPT, SQLITE_CONSTRAINT, SQLITE_MISMATCH: self = .corrupt
         case SQLITE_NOTADB, SQLITE_FORMAT: self = .notADatabase
-        case SQLITE_CONSTRAINT, SQLITE_MISMATCH: self = .constraint
         case SQLITE_SCHEMA: self = .schemaMismatch
         case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH: self = .cannotOpen
         case SQLITE_TOOBIG: self = .tooLarge

@@ -86,8 +86,8 @@ package struct AtomicFile: ~Copyable {
 
     /// Appends `bytes`.
     ///
-    /// - Throws: ``SystemError``: `diskFull`, `tooLarge` at the limit for files, `inputOutput`.
-    ///   After an error every call throws it again.
+    /// - Throws: ``SystemError``: `diskFull`, also at the limit for files, `inputOutput`. After
+    ///   an error every call throws it again.
     package mutating func append(_ bytes: Span<UInt8>) throws(SystemError) {
         if let failure { throw failure }
         let code = file.writeAll(bytes, at: byteCount)

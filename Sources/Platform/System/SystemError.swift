@@ -79,7 +79,7 @@ extension SystemError: CustomStringConvertible {
 extension SystemError.Code {
     /// Another holder kept a lock until the deadline: try again.
     package static let busy = Self("busy", "locked by others until the deadline")
-    /// No space or no quota is left; nothing was written.
+    /// No space or no quota is left, or the file may not grow; nothing was written.
     package static let diskFull = Self("diskFull", "no space left")
     package static let readOnly = Self("readOnly", "read-only")
     package static let inputOutput = Self("inputOutput", "input or output failed")
@@ -90,8 +90,6 @@ extension SystemError.Code {
         "unmatchedLog", "the log of the database does not match its index")
     /// The file is not a database, or its first page is lost.
     package static let notADatabase = Self("notADatabase", "not a database")
-    /// A UNIQUE, CHECK, NOT NULL or type rule of the schema was violated.
-    package static let constraint = Self("constraint", "it violates a rule of the schema")
     /// The schema differs from the one that the statement expects.
     package static let schemaMismatch = Self("schemaMismatch", "the schema is not the expected one")
     /// The kernel denied access, or SQLite could not open a file.
@@ -118,6 +116,7 @@ extension SystemError.Code {
     package static let descriptorsClosed = Self(
         "descriptorsClosed", "this program has closed descriptors of its keychain")
     package static let alreadyExists = Self("alreadyExists", "exists already")
+    /// A file that is read, or a value, has more bytes than it may have.
     package static let tooLarge = Self("tooLarge", "too large")
     package static let malformed = Self("malformed", "not of the right form")
     /// A bug of our own: wrong order, wrong index, wrong SQL.
@@ -139,7 +138,7 @@ extension SystemError.Code {
     /// The code that an `errno` stands for.
     package init(systemError: Int32) {
         switch systemError {
-        case ENOSPC, EDQUOT: self = .diskFull
+        case ENOSPC, EDQUOT, EFBIG: self = .diskFull
         case EROFS: self = .readOnly
         case EIO, ENOLCK: self = .inputOutput
         case ENOMEM: self = .outOfMemory
@@ -149,7 +148,6 @@ extension SystemError.Code {
         case ENOTDIR: self = .notADirectory
         case ENOENT: self = .missing
         case EEXIST: self = .alreadyExists
-        case EFBIG: self = .tooLarge
         case EBADF, EINVAL, EFAULT: self = .misuse
         default: self = .other
         }

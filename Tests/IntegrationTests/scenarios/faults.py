@@ -10,8 +10,8 @@ from support import expect
 ERRORS = {
     "openat": ("EMFILE", "EIO"), "statx": ("EIO",), "newfstatat": ("EIO",), "fstatfs": ("EIO",),
     "readlink": ("EIO",), "pread64": ("EIO",), "read": ("EIO",), "getdents64": ("EIO",),
-    "pwrite64": ("ENOSPC", "EIO"), "write": ("ENOSPC",), "fdatasync": ("EIO",), "fsync": ("EIO",),
-    "ftruncate": ("EIO",), "fallocate": ("ENOSPC",), "renameat": ("EIO",),
+    "pwrite64": ("ENOSPC", "EFBIG", "EIO"), "write": ("ENOSPC", "EFBIG"),
+    "fdatasync": ("EIO",), "fsync": ("EIO",), "ftruncate": ("EIO",), "fallocate": ("ENOSPC",), "renameat": ("EIO",),
     "renameat2": ("EIO", "ENOSPC"), "linkat": ("EIO", "ENOSPC"), "unlinkat": ("EIO",),
     "mkdirat": ("ENOSPC", "EIO"), "fchmod": ("EIO",), "fchown": ("EIO",), "utimensat": ("EIO",),
     "mmap": ("ENOMEM",), "fcntl": ("ENOLCK",), "flock": ("ENOLCK",), "keyctl": ("ENOMEM",),

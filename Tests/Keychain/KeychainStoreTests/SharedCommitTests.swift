@@ -109,7 +109,7 @@ import ValetTestValues
         try crowd.write("b") { try Crowd.breakCommit($0) }
         try crowd.write("c") { _ in throw KeychainFailure(.duplicateItem, during: "c") }
         #expect(try crowd.go() == 0)
-        #expect(crowd.codes == ["leader", "a", "b", "c"].mapped(to: .internalFault))
+        #expect(crowd.codes == ["leader", "a", "b", "c"].mapped(to: .keychainDamaged))
         #expect(try accounts() == ["old"])
         try keychain.set(.generic("next"), "x")
         #expect(try accounts() == ["next", "old"])

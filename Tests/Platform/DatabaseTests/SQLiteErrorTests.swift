@@ -12,7 +12,7 @@ import ValetSystem
             (5, .busy), (261, .busy), (517, .busy), (6, .busy), (15, .busy), (13, .diskFull),
             (8, .readOnly), (1288, .readOnly), (10, .inputOutput), (3082, .outOfMemory),
             (7, .outOfMemory), (11, .corrupt), (8458, .corrupt), (26, .notADatabase),
-            (19, .constraint), (2067, .constraint), (17, .schemaMismatch), (14, .cannotOpen),
+            (19, .corrupt), (2067, .corrupt), (17, .schemaMismatch), (14, .cannotOpen),
             (1550, .symbolicLink), (18, .tooLarge), (21, .misuse), (25, .misuse), (1, .other),
         ] as [(Int32, SystemError.Code)])
     func `A database error has the code of the SQLite result`(
@@ -23,7 +23,8 @@ import ValetSystem
 
     @Test(
         arguments: [
-            (ENOSPC, .diskFull), (EROFS, .readOnly), (ENOENT, .missing), (EIO, .inputOutput),
+            (ENOSPC, .diskFull), (EFBIG, .diskFull), (EROFS, .readOnly), (ENOENT, .missing),
+            (EIO, .inputOutput),
         ]
             as [(Int32, SystemError.Code)])
     func `A database error uses errno where SQLite only reports input or output`(

@@ -113,7 +113,7 @@ import ValetTestValues
     @Test func `A statement names the violated constraint and not the value`() throws {
         try connection.insert([1, 2, 3])
         let error = #expect(throws: SystemError.self) { try connection.insert([1, 2, 3]) }
-        #expect(error?.code == .constraint)
+        #expect(error?.code == .corrupt)
         #expect(error?.sqliteCode == 1555)
     }
 

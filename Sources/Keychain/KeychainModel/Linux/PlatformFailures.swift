@@ -11,7 +11,7 @@ extension KeychainFailure {
         let failure = KeychainFailure(
             error.code.meaning, during: operation, message: error.explanation(during: operation),
             path: error.path,
-            hint: error.hint ?? error.hintOnDenial ?? error.code.usualHint)
+            hint: error.hint ?? error.hintOfKernel ?? error.code.usualHint)
         self.init(failure, systemError: error.systemError ?? 0)
         // A lock tells this damage, which may pass, from damage that stays.
         if error.code == .unmatchedLog { causeName = error.code.name }
@@ -42,8 +42,9 @@ extension SystemError {
         return "\(step)\(code.meaning.explanation)\(number)"
     }
 
-    /// The hint for access that the kernel denied.
-    fileprivate var hintOnDenial: String? {
+    /// The hint for access that the kernel denied, and for a file that may not grow.
+    fileprivate var hintOfKernel: String? {
+        if systemError == EFBIG { return "see `ulimit -f`, and what the file system allows" }
         guard code == .cannotOpen, systemError == EACCES || systemError == EPERM else { return nil }
         return "let user \(geteuid()) read and write it"
     }

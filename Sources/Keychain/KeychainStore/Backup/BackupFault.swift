@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 internal import ValetKeychainModel
 internal import ValetSealing
 internal import ValetSystem
@@ -118,6 +119,7 @@ extension KeychainFailure {
             switch error.code {
             case .alreadyExists: .destinationExists
             case .tooLarge: .tooLarge
+            case .diskFull where error.systemError == EFBIG: .tooLarge
             case .symbolicLink, .notARegularFile, .notADirectory, .misuse: .unsuitablePath
             case .missing: .missing
             case .cannotOpen, .readOnly, .wrongOwner, .wrongMode: .denied
