@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import time
 
+import pages
 import support
 from damage import flip
 from kills import calls, chosen, killed, report
@@ -77,6 +78,55 @@ def damaged_indexes(world):
             if stored.code == 0:
                 world.check("new")
             check_all(world)
+
+
+def without_rules(world, statement):
+    """Changes table `item` as its columns do not allow."""
+    path = world.path("keychain.db")
+    connection = sqlite3.connect(path, isolation_level=None)
+    sound = connection.execute("SELECT sql FROM sqlite_schema WHERE name = 'item'").fetchone()[0]
+    for rules, change in ((sound.replace(" NOT NULL", "").replace(" STRICT", ""), statement),
+                          (sound, None)):
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("UPDATE sqlite_schema SET sql = ? WHERE name = 'item'", (rules,))
+        version = connection.execute("PRAGMA schema_version").fetchone()[0]
+        connection.execute(f"PRAGMA schema_version = {version + 1}")
+        if change:
+            other = sqlite3.connect(path, isolation_level=None)
+            other.execute(change)
+            other.close()
+    connection.close()
+    world.settle()
+    pages.sum_anew(path)
+
+
+# Promise: 14.1
+@scenario
+def impossible_columns(world):
+    """A row with a value that its column cannot have is a damaged item like any other.
+
+    A new item replaces it, a change of keys sets it aside, and a repair keeps it."""
+    world.fill("other", "k")
+    world.settle()
+    template = f"{world.home}-template"
+    shutil.copytree(world.home, template)
+    columns = ("salt", "version", "class", "protection", "flags", "epoch", "place",
+               "account_hash", "nonce", "names", "logical_time")
+    for column in columns:
+        for value in ("NULL", "'text'"):
+            shutil.rmtree(world.home)
+            shutil.copytree(template, world.home)
+            without_rules(world, f"UPDATE item SET {column} = {value} WHERE number = 2")
+            damaged = f"{world.home}-damaged"
+            shutil.rmtree(damaged, ignore_errors=True)
+            shutil.copytree(world.home, damaged)
+            for words in (("set", "k"), ("rotate", "--skip-damaged"), REPAIR, (*REPAIR, "--yes")):
+                shutil.rmtree(world.home)
+                shutil.copytree(damaged, world.home)
+                found = world.run(*words, input=b"new" if words[0] == "set" else b"")
+                expect(found.code in (0, 65), column, value, words, found)
+                world.check("other")
+                expect(found.code == 0 or world.run("doctor").code == 65, column, value, words)
 
 
 # Promise: 14.6

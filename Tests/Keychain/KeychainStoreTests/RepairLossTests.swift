@@ -13,35 +13,11 @@ import ValetTestSupport
 @Suite struct `A repair of a keychain that has lost rows` {
     private let history = History()
 
-    private func pages(of name: String) throws -> [Int64] {
-        try history.keychain.tamper { connection in
-            let run = try Statement(
-                "SELECT pageno FROM dbstat WHERE name = ?1 ORDER BY pageno", on: connection
-            ).start()
-            try run.bind(name, at: 1)
-            var pages: [Int64] = []
-            while try run.step() { pages.append(run.int64(0)) }
-            return pages
-        }
-    }
-
-    private func change(page: Int64, _ change: (inout [UInt8]) -> Void) throws {
-        history.keychain.reopen()
-        let file = try FileHandle(
-            forUpdating: URL(fileURLWithPath: history.keychain.folder + "/keychain.db"))
-        try file.seek(toOffset: UInt64(page - 1) * 4096)
-        var bytes = Array(try #require(try file.read(upToCount: 4096)))
-        change(&bytes)
-        try file.seek(toOffset: UInt64(page - 1) * 4096)
-        try file.write(contentsOf: Data(bytes))
-        try file.close()
-    }
-
     /// Takes cells off a leaf: one byte, but two bits of it.
     private func shorten(_ table: String) throws {
-        for page in try pages(of: table) {
+        for page in try history.keychain.pages(of: table) {
             var isDone = false
-            try change(page: page) { bytes in
+            try history.keychain.change(page: page) { bytes in
                 // Two bits, so that the checksum does not tell which. A leaf without rows is damage
                 // to SQLite, too.
                 let count = bytes[4]
@@ -91,9 +67,9 @@ import ValetTestSupport
             let item = NewItem.generic("a\(number)", [.label: .text("l\(number)")])
             try history.keychain.add(item, "v\(number)")
         }
-        let root = try #require(try pages(of: index).first)
+        let root = try #require(try history.keychain.pages(of: index).first)
         try shorten("item")
-        try change(page: root) { bytes in
+        try history.keychain.change(page: root) { bytes in
             for offset in 0..<16 { bytes[offset] = 0 }
         }
         let repair = try checkRefusal()
@@ -104,8 +80,8 @@ import ValetTestSupport
     @Test func `is none if its index alone is damaged`() throws {
         for name in ["a", "b", "c"] { try history.set("1", "2", "3", "4", name: name) }
         for index in ["former_by_number", "item_by_place"] {
-            for page in try pages(of: index) {
-                try change(page: page) { bytes in
+            for page in try history.keychain.pages(of: index) {
+                try history.keychain.change(page: page) { bytes in
                     for offset in stride(from: 0, to: 4096, by: 64) { bytes[offset] ^= 0xFF }
                 }
             }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import Testing
 import ValetDatabase
 import ValetKeychainModel
@@ -98,4 +99,41 @@ extension StoredItem {
     }
 
     var parameter: TestKeychain.Parameter { .number(number) }
+}
+
+/// What a disk does to pages.
+extension TestKeychain {
+    /// The pages of a table or an index, counted from 1.
+    func pages(of name: String) throws -> [Int64] {
+        try tamper { connection in
+            let run = try Statement(
+                "SELECT pageno FROM dbstat WHERE name = ?1 ORDER BY pageno", on: connection
+            ).start()
+            try run.bind(name, at: 1)
+            var pages: [Int64] = []
+            while try run.step() { pages.append(run.int64(0)) }
+            return pages
+        }
+    }
+
+    /// Changes a page of the file, which no program has open then.
+    func change(page: Int64, _ change: (inout [UInt8]) -> Void) throws {
+        reopen()
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: folder + "/keychain.db"))
+        try file.seek(toOffset: UInt64(page - 1) * 4096)
+        var bytes = Array(try #require(try file.read(upToCount: 4096)))
+        change(&bytes)
+        try file.seek(toOffset: UInt64(page - 1) * 4096)
+        try file.write(contentsOf: Data(bytes))
+        try file.close()
+    }
+
+    /// Runs `body`, whose writes to these tables and indexes the disk loses: their pages keep what
+    /// they had, with checksums that fit.
+    func losingWrites(of names: [String], _ body: () throws -> Void) throws {
+        var before: [Int64: [UInt8]] = [:]
+        for page in try names.flatMap(pages) { try change(page: page) { before[page] = $0 } }
+        try body()
+        for (page, bytes) in before { try change(page: page) { $0 = bytes } }
+    }
 }

@@ -28,7 +28,7 @@ enum DoctorCommand {
                 + "and former value, and changes nothing if it cannot; with --yes it goes on "
                 + "without those that damaged pages have lost. Other programs cannot write while "
                 + "it runs. If a damaged index hid an item and the item was stored again, the "
-                + "older one is set aside.",
+                + "older one becomes a former value.",
             "A damaged item becomes a damaged former value when a new item replaces it or the "
                 + "keys change. It can no longer be opened. Until --purge-damaged deletes it, the "
                 + "error for a missing item mentions it.",
@@ -92,6 +92,11 @@ enum DoctorCommand {
         if repair.damagedCount > 0 {
             context.console.note(
                 "valet: rows that do not open, kept as damaged items: \(repair.damagedCount)")
+        }
+        if repair.formerCount > 0 {
+            context.console.note(
+                "valet: rows whose name a later row has, kept as former values: "
+                    + "\(repair.formerCount)")
         }
         if repair.mayLackRows {
             context.console.note("valet: warning: rows of damaged pages may be missing")

@@ -177,11 +177,17 @@ extension RowTransaction {
     /// Copies a row into table `former`, as it is. Returns the row's `kept`.
     @discardableResult
     package func keep(_ row: SealedRow, _ reason: FormerReason) throws(KeychainFailure) -> Int64 {
-        try translating(operation) { () throws(SystemError) in
-            let kept = try nextKept(of: row.place)
-            try put(FormerRow(row, kept: kept, reason))
-            return kept
-        }
+        try translating(operation) { () throws(SystemError) in try copyToFormer(row, reason) }
+    }
+
+    /// As ``keep(_:_:)``.
+    @discardableResult
+    package func copyToFormer(
+        _ row: SealedRow, _ reason: FormerReason
+    ) throws(SystemError) -> Int64 {
+        let kept = try nextKept(of: row.place)
+        try put(FormerRow(row, kept: kept, reason))
+        return kept
     }
 
     /// Deletes the oldest former rows of a name above the limit, but neither the one that was just
@@ -241,8 +247,8 @@ extension RowTransaction {
         }
     }
 
-    /// Adds a former row that was no row of this keychain. It gets another `kept` if its own is in
-    /// use, or is not in the past: what was kept by this call comes before it.
+    /// Adds a former row that was no row of this keychain. It gets a later `kept` if its own is in
+    /// use.
     ///
     /// - Returns: Its `kept`.
     @discardableResult
@@ -254,7 +260,7 @@ extension RowTransaction {
         return try translating(operation) { () throws(SystemError) in
             let kept =
                 if let kept = former.kept {
-                    try free(from: min(kept, now.logicalTime - 1000))
+                    try free(from: kept)
                 } else {
                     try nextKept(of: item.index.place)
                 }
@@ -266,10 +272,7 @@ extension RowTransaction {
     /// Moves a damaged row unchanged into table `former`, to make way for a new row.
     package func setAside(_ row: FoundRow) throws(KeychainFailure) {
         try translating(operation) { () throws(SystemError) in
-            let run = try writer.setAside.start()
-            try run.bind(row.number, at: 1)
-            try run.bind(nextKept(of: store.place(ofRow: row.number)), at: 2)
-            try run.finish()
+            try copyDamagedToFormer(row.number)
             // The row's list of hashes may be the damaged part.
             for statement in [writer.deleteAttributes, writer.delete] {
                 let run = try statement.start()
@@ -277,6 +280,33 @@ extension RowTransaction {
                 try run.finish()
             }
         }
+    }
+
+    private func copyDamagedToFormer(_ number: Int64) throws(SystemError) {
+        let place = try store.place(ofRow: number)
+        let run = try store.byNumber.start()
+        try run.bind(number, at: 1)
+        if try run.step() { try copyDamagedToFormer(run, of: place) }
+    }
+
+    /// Copies the damaged row that `run` is at into table `former`. Its statement selects all
+    /// columns of `item`, and may select the hashes of the row's place.
+    ///
+    /// - Parameter place: The name of the row; nil if its columns say none.
+    package func copyDamagedToFormer(
+        _ run: borrowing Statement.Run, of place: ItemPlace?
+    ) throws(SystemError) {
+        let insertion = try writer.putAnyFormer.start()
+        try insertion.bindColumns(of: run)
+        if let place {
+            for (index, hash) in place.service.all.enumerated() {
+                try insertion.bind(hash, at: Schema.Column.groupHash + Int32(index) + 1)
+            }
+            try insertion.bind(place.account, at: Schema.Column.accountHash + 1)
+        }
+        try insertion.bind(nextKept(of: place), at: Schema.Column.kept + 1)
+        try insertion.bind(Int64(FormerReason.damaged.rawValue), at: Schema.Column.reason + 1)
+        try insertion.finish()
     }
 
     /// Gives the former rows of an item its new primary key, and a class that is no weaker than the
@@ -348,7 +378,7 @@ extension RowTransaction {
         guard case .row(let row) = former.row else { return }
         let run = try writer.putFormer.start()
         try row.bind(to: run)
-        for (index, hash) in [row.groupHash, row.serviceHash, row.header.placeHash].enumerated() {
+        for (index, hash) in row.place.service.all.enumerated() {
             try run.bind(hash, at: Schema.Column.groupHash + Int32(index) + 1)
         }
         try run.bind(former.kept, at: Schema.Column.kept + 1)

@@ -249,6 +249,11 @@ package struct ItemPlace: Hashable, Sendable {
     /// The hashes of its place.
     package let service: ServiceHashes
     package let account: IndexHash
+
+    /// A name whose hashes are known.
+    package init(service: ServiceHashes, account: IndexHash) {
+        (self.service, self.account) = (service, account)
+    }
 }
 
 /// The hashes of a row of table `place`.
@@ -259,6 +264,9 @@ package struct ServiceHashes: Hashable, Sendable {
     package let service: IndexHash
     /// The hash of the whole primary key except the account.
     package let place: IndexHash
+
+    /// In the order of their columns.
+    var all: [IndexHash] { [group, service, place] }
 
     /// A place whose hashes are known.
     package init(group: IndexHash, service: IndexHash, place: IndexHash) {

@@ -194,9 +194,11 @@ package final class RowWriter: @unchecked Sendable {
     let pageCount: Statement
     let lastNumber: Statement
     let lastChange: Statement
-    /// Copies a damaged row into table `former`.
-    let setAside: Statement
+    /// Adds a row whose columns may hold anything, even NULL.
+    package let insertAny: Statement
     let putFormer: Statement
+    /// Adds a former row whose columns may hold anything, even NULL.
+    package let putAnyFormer: Statement
     /// The former rows of a name from one on, the last one first.
     let lastKept: Statement
     let formerAt: Statement
@@ -229,8 +231,9 @@ package final class RowWriter: @unchecked Sendable {
         pageCount = Statement("PRAGMA page_count", on: connection)
         lastNumber = Statement(Self.greatestNumber, on: connection)
         lastChange = Statement(Self.greatestChange, on: connection)
-        setAside = Statement(Self.copyOfDamaged, on: connection)
+        insertAny = Statement(Self.insertionOfAny, on: connection)
         putFormer = Statement(Self.formerRow, on: connection)
+        putAnyFormer = Statement(Self.formerRowOfAny, on: connection)
         lastKept = Statement(Self.lastOfName, on: connection)
         formerAt = Statement("SELECT 1 FROM former WHERE kept = ?1", on: connection)
         dropFormer = Statement("DELETE FROM former WHERE kept = ?1", on: connection)
@@ -294,9 +297,26 @@ package final class RowWriter: @unchecked Sendable {
             names = ?7, secret = ?8, change_number = ?9, logical_time = ?10
         WHERE number = ?1
         """
-    private static let copyOfDamaged: StaticString = """
-        INSERT INTO former SELECT item.*, group_hash, service_hash, place_hash, ?2, 4, NULL
-        FROM item LEFT JOIN place ON place.id = item.place WHERE number = ?1
+    private static let insertionOfAny: StaticString = """
+        INSERT INTO item VALUES (
+            ?1, ifnull(CAST(?2 AS INTEGER), 0), ifnull(CAST(?3 AS INTEGER), 0),
+            ifnull(CAST(?4 AS INTEGER), 0), ifnull(CAST(?5 AS INTEGER), 0),
+            ifnull(CAST(?6 AS INTEGER), 0), ifnull(CAST(?7 AS INTEGER), 0),
+            ifnull(CAST(?8 AS INTEGER), 0), ifnull(CAST(?9 AS BLOB), x''),
+            ifnull(CAST(?10 AS BLOB), x''), ifnull(CAST(?11 AS BLOB), x''), CAST(?12 AS BLOB),
+            CAST(?13 AS BLOB), CAST(?14 AS INTEGER), ifnull(CAST(?15 AS INTEGER), 0))
+        """
+    private static let formerRowOfAny: StaticString = """
+        INSERT INTO former VALUES (
+            ifnull(CAST(?1 AS INTEGER), 0), ifnull(CAST(?2 AS INTEGER), 0),
+            ifnull(CAST(?3 AS INTEGER), 0), ifnull(CAST(?4 AS INTEGER), 0),
+            ifnull(CAST(?5 AS INTEGER), 0), ifnull(CAST(?6 AS INTEGER), 0),
+            ifnull(CAST(?7 AS INTEGER), 0), ifnull(CAST(?8 AS INTEGER), 0),
+            ifnull(CAST(?9 AS BLOB), x''), ifnull(CAST(?10 AS BLOB), x''),
+            ifnull(CAST(?11 AS BLOB), x''), CAST(?12 AS BLOB), CAST(?13 AS BLOB),
+            CAST(?14 AS INTEGER), ifnull(CAST(?15 AS INTEGER), 0), CAST(?16 AS BLOB),
+            CAST(?17 AS BLOB), CAST(?18 AS BLOB), ?19, ifnull(CAST(?20 AS INTEGER), 0),
+            CAST(?21 AS BLOB))
         """
     private static let formerRow: StaticString = """
         INSERT OR REPLACE INTO former VALUES (
