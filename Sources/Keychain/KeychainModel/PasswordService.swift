@@ -120,7 +120,7 @@ package struct PasswordName: Hashable, Sendable {
 /// (docs/FORMAT.md §8.1).
 package enum ServiceName {
     /// The kinds of valets, by the name that stored services carry.
-    package enum Kind: String, Sendable {
+    package enum Kind: String, CaseIterable, Sendable {
         case valet = "VALValet"
         case synchronizableValet = "VALSynchronizableValet"
         case secureEnclaveValet = "VALSecureEnclaveValet"
@@ -148,5 +148,13 @@ package enum ServiceName {
     /// strings are a key of the user.
     package static func isCanary(_ account: String?) -> Bool {
         account?.hasSameBytes(as: canaryAccount) == true
+    }
+
+    /// Whether an item is a valet's canary, which is no secret of anybody.
+    package static func isCanary(_ itemClass: ItemClass, _ attributes: ItemAttributes) -> Bool {
+        guard itemClass == .genericPassword, case .text(let account)? = attributes[.account],
+            isCanary(account), case .text(let service)? = attributes[.service]
+        else { return false }
+        return Kind.allCases.contains { service.utf8.starts(with: "VAL_\($0.rawValue)_init".utf8) }
     }
 }

@@ -34,6 +34,46 @@ import ValetTestSupport
             ])
     }
 
+    /// A valet's canary is no secret: no list shows it.
+    @Test(arguments: [false, true])
+    func `A backup has no canary, and a restore brings none`(_ isOld: Bool) throws {
+        let service = ServiceName.standard(
+            .valet, identifier: "i", accessibility: "AccessibleWhenUnlocked")
+        let canary = NewItem.generic(ServiceName.canaryAccount, service: service)
+        let keychain = TestKeychain()
+        try keychain.add(.generic("a"))
+        try keychain.add(canary)
+        try keychain.add(.generic(ServiceName.canaryAccount))
+        #expect(try keychain.store.keychain.status().itemCount == 2)
+        if isOld {
+            try writeBackup(of: [canary, .generic("a"), .generic("b")])
+        } else {
+            #expect(try keychain.backUp(to: file) == BackupReport(itemCount: 2))
+        }
+        let backup = try keychain.open(file)
+        #expect(try backup.verify().itemCount == 2)
+        var names: [AttributeValue?] = []
+        try backup.forEachItem { names.append($0.properties.attributes[.service]) }
+        #expect(names == [.text("service"), .text("service")])
+        let other = TestKeychain()
+        try other.add(canary)
+        #expect(try other.restore(file, nil, isDryRun: true) == RestoreReport(addedCount: 2))
+        #expect(try other.restore(file, nil) == RestoreReport(addedCount: 2))
+        #expect(try TestKeychain().restore(file, nil).addedCount == 2)
+    }
+
+    private func writeBackup(of items: [NewItem]) throws {
+        let origin = BackupOrigin(keychainID: try KeychainID(Array(1...16)), milliseconds: 0)
+        var writer = try BackupWriter(
+            to: file.path, replacing: false, origin: origin, passphrase: BackupPath.secret(),
+            cost: .lowest)
+        for item in items {
+            try writer.append(
+                BackupItem(item.inGroup("app"), logicalTime: 1, value: .text("v")))
+        }
+        _ = try writer.finish()
+    }
+
     /// Attributes have no limit of their own (spec/secitem.md §2.1), and a backup has one.
     @Test func `An item with too many bytes of attributes can be left out of a backup`() throws {
         let (keychain, file) = (TestKeychain(), BackupPath())

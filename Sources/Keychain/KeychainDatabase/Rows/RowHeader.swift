@@ -99,7 +99,8 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
     package static let synchronizable = RowFlags(rawValue: 1 << 0)
     /// The row marks a deletion; it holds no item.
     package static let tombstone = RowFlags(rawValue: 1 << 1)
-    /// The item is one of the keychain's own, which are in no count: docs/FORMAT.md §8.2.
+    /// The item is one of the keychain's own or a valet's canary, which are in no count:
+    /// docs/FORMAT.md §8.2.
     package static let ofKeychain = RowFlags(rawValue: 1 << 2)
 
     /// The value is sealed under an application's password: docs/FORMAT.md §5.5.

@@ -135,7 +135,7 @@ package struct RowTransaction {
         _ itemClass: ItemClass, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?,
         after logicalTime: Int64
     ) throws(KeychainFailure) -> SealedRow {
-        let kind = kind.marking(item.content)
+        let kind = kind.marking(itemClass, item.content)
         let cipher = try cipher(kind)
         let (content, index) = (item.content, item.index)
         let header = RowHeader(
@@ -200,7 +200,7 @@ package struct RowTransaction {
     private func seal(
         _ item: IndexedContent, over old: SealedRow, _ kind: RowKind, value: SecretValue?
     ) throws(KeychainFailure) -> SealedRow {
-        let kind = kind.marking(item.content)
+        let kind = kind.marking(old.header.itemClass, item.content)
         let cipher = try cipher(kind)
         var header = old.header
         header.version = try translating(following(header.version), during: operation)
@@ -351,10 +351,10 @@ package struct RowTransaction {
 }
 
 extension RowKind {
-    /// The same kind, with the mark of the keychain's own items if the item is one.
-    fileprivate func marking(_ content: ItemContent) -> RowKind {
+    /// The same kind, with the mark of items that are no secrets if the item is one.
+    fileprivate func marking(_ itemClass: ItemClass, _ content: ItemContent) -> RowKind {
         var kind = self
-        if content.accessGroup.isOfKeychain {
+        if content.accessGroup.isOfKeychain || ServiceName.isCanary(itemClass, content.attributes) {
             kind.flags.insert(.ofKeychain)
         } else {
             kind.flags.remove(.ofKeychain)

@@ -54,6 +54,20 @@ package struct BackupItem: Sendable {
             <= maximalByteCount
     }
 
+    /// Whether this is a valet's canary, which backups leave out.
+    var isCanary: Bool { ServiceName.isCanary(properties.itemClass, properties.attributes) }
+
+    /// Whether this is an item of the keychain's own, which no count counts.
+    var isOfKeychain: Bool { accessGroup.isOfKeychain || isCanary }
+
+    /// The item's primary key alone.
+    var name: NewItem {
+        let key = properties.itemClass.primaryKeyAttributes
+        return NewItem(
+            properties.itemClass, attributes: properties.attributes.filter { key.contains($0.key) },
+            accessGroup: accessGroup, isSynchronizable: properties.isSynchronizable)
+    }
+
     private static func isAccessControl(_ attribute: Attribute, _ value: AttributeValue) -> Bool {
         if case .accessControl = value { return true }
         return attribute == .accessControl

@@ -154,7 +154,8 @@ private struct BackupPass: ~Copyable {
         let cipher = try state.cipher(opening: header)
         let content = try cipher.openContent(row)
         let isOwn = content.accessGroup.isOfKeychain && header.protectionClass.isThisDeviceOnly
-        if header.flags.contains(.tombstone) || isOwn { return .none }
+        let isCanary = ServiceName.isCanary(header.itemClass, content.attributes)
+        if header.flags.contains(.tombstone) || isOwn || isCanary { return .none }
         if header.protectionClass.isThisDeviceOnly { return .thisDeviceOnly }
         if header.flags.isGuarded { return .accessControlled }
         var value: SecretValue?
@@ -264,7 +265,7 @@ package struct BackupReport: Hashable, Sendable {
     mutating func count(_ item: BackupItem) {
         if item.formerReason != nil {
             formerCount += 1
-        } else if !item.accessGroup.isOfKeychain {
+        } else if !item.isOfKeychain {
             itemCount += 1
         }
     }

@@ -67,13 +67,34 @@ package struct OpenedBackup: Sendable {
     package func forEachItem(_ body: (BackedUpItem) -> Void) throws(KeychainFailure) {
         var reading = reader.items()
         while let item = try reading.next() {
-            guard item.formerReason == nil, !item.accessGroup.isOfKeychain else { continue }
+            guard item.formerReason == nil, !item.isOfKeychain else { continue }
             body(
                 BackedUpItem(
                     properties: item.properties, accessGroup: item.accessGroup,
                     valueByteCount: item.value?.byteCount))
         }
         _ = try reading.end()
+    }
+}
+
+extension OpenedBackup {
+    /// What a restore would do where there is no keychain: a new one has no settings, and so the
+    /// usual limit of former values.
+    fileprivate func effectOnNothing() throws(KeychainFailure) -> RestoreReport {
+        var reading = reader.items()
+        var report = RestoreReport()
+        var formerCounts: [NewItem: Int] = [:]
+        while let item = try reading.next() {
+            if item.formerReason != nil {
+                formerCounts[item.name, default: 0] += 1
+            } else if !item.isOfKeychain {
+                report.addedCount += 1
+            }
+        }
+        _ = try reading.end()
+        let limit = KeychainSetting.history.usualValue
+        report.formerCount = formerCounts.values.reduce(0) { $0 + min($1, limit) }
+        return report
     }
 }
 
@@ -123,8 +144,7 @@ extension Keychain {
             ? try store.rehearseRows(Self.restoring, body)
             : try store.writeRows(Self.restoring, creating: true, body)
         if let report { return report }
-        let contents = try backup.verify()
-        return RestoreReport(addedCount: contents.itemCount, formerCount: contents.formerCount)
+        return try backup.effectOnNothing()
     }
 }
 
@@ -139,6 +159,8 @@ private struct RestorePass {
     private let access: RowTransaction
     private let policy: RestorePolicy?
     private var report = RestoreReport()
+    /// The former rows that this restore has added, by when they were kept.
+    private var addedFormer: Set<Int64> = []
 
     init(_ access: RowTransaction, _ policy: RestorePolicy?) {
         self.access = access
@@ -162,16 +184,18 @@ private struct RestorePass {
     }
 
     private mutating func restore(_ item: BackupItem) throws(KeychainFailure) {
+        // The valet in this keychain makes its own canary.
+        if item.isCanary { return }
         if let reason = item.formerReason { return try restore(item, formerBecause: reason) }
         let new = indexed(item)
         switch try occupant(of: new) {
         case .nothing:
             try add(item, new)
-            if !item.accessGroup.isOfKeychain { report.addedCount += 1 }
+            if !item.isOfKeychain { report.addedCount += 1 }
         case .damage:
             try add(item, new)
             report.repairedCount += 1
-        case .item where item.accessGroup.isOfKeychain: break
+        case .item where item.isOfKeychain: break
         case .item(let old):
             guard let policy else {
                 throw KeychainFailure(
@@ -195,8 +219,8 @@ private struct RestorePass {
         }
     }
 
-    /// Adds a former row if its name has room for it, and none with the same value. So nothing
-    /// makes way for it.
+    /// Adds a former row, unless it is there. The oldest one that this restore has added makes way
+    /// for it, and nothing else: the backup has the older ones first.
     private mutating func restore(
         _ item: BackupItem, formerBecause reason: FormerReason
     ) throws(KeychainFailure) {
@@ -205,15 +229,33 @@ private struct RestorePass {
         let present = try translating(
             access.store.formerRows(of: new.index.place, access.state.hasher),
             during: access.operation)
-        guard present.count < limit else { return }
-        for case .row(let row) in present.map(\.row) where !access.state.isLocked(row.header) {
-            guard let old = try access.openIfSound(row), let value = item.value else { continue }
-            if old.value?.isEqual(to: value) == true { return }
+        for former in present where former.kept == time(of: item) {
+            if try has(former, value: item.value) { return }
         }
-        try access.insertFormer(
-            item.properties.itemClass, item.kind, new, value: item.value,
-            (time(of: item), reason))
+        if present.count >= limit {
+            let oldest = present.last { addedFormer.contains($0.kept) }
+            guard let oldest else { return }
+            try access.dropFormer(oldest.kept)
+            addedFormer.remove(oldest.kept)
+            report.formerCount -= 1
+        }
+        // In the past: what this restore keeps of the keychain is later.
+        var kept = min(time(of: item), access.now.logicalTime - 1000)
+        if let last = present.first(where: { addedFormer.contains($0.kept) }) {
+            kept = max(kept, last.kept + 1)
+        }
+        kept = try access.insertFormer(
+            item.properties.itemClass, item.kind, new, value: item.value, (kept, reason))
+        addedFormer.insert(kept)
         report.formerCount += 1
+    }
+
+    /// Whether a former row has this value, as far as it can be opened.
+    private func has(_ former: FormerRow, value: SecretValue?) throws(KeychainFailure) -> Bool {
+        guard let row = former.sound, !access.state.isLocked(row.header),
+            let opened = try access.openIfSound(row)
+        else { return false }
+        return value.map { opened.value?.isEqual(to: $0) == true } ?? (opened.value == nil)
     }
 
     private func occupant(of new: IndexedContent) throws(KeychainFailure) -> Occupant {
