@@ -98,6 +98,16 @@ enum Plan {
     /// On another thread, for a new session, which counts from now on.
     case agreeing(Body)
 
+    /// Whether a call gets secrets, or changes something: a yes for one use is for the next of
+    /// these.
+    func isUse(_ member: String) -> Bool {
+        switch self {
+        case .now, .agreeing: false
+        case .reading: member == "GetSecret" || member == "GetSecrets"
+        case .changing: member != "Prompt"
+        }
+    }
+
     static func refuse(_ error: ServiceError, _ text: String) -> Plan {
         .now(.refusal(error, text))
     }

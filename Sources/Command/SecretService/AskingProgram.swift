@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetKeychainServices
 internal import ValetSystem
 
 /// A program on the bus, as far as the kernel knows it. A program outside a sandbox can pose as
@@ -18,6 +19,15 @@ final class AskingProgram: Sendable {
         /// A sandbox can have another file at the path.
         let identity: FileIdentity
 
+        /// The kernel marks a file that another one has replaced, or that is gone.
+        private static let mark = " (deleted)"
+
+        var isReplaced: Bool { path.hasSuffix(Self.mark) }
+        /// The path at which the file was, if it is not there any more.
+        var formerPath: String {
+            isReplaced ? String(path.dropLast(Self.mark.count)) : path
+        }
+
         static func == (left: Executable, right: Executable) -> Bool {
             left.path == right.path && left.identity.isSameFile(as: right.identity)
         }
@@ -28,6 +38,10 @@ final class AskingProgram: Sendable {
     let sandbox: Sandbox
     /// nil if the kernel does not show it.
     let executable: Executable?
+    /// What a lasting yes to this program is for; nil if none can be given.
+    let lasting: AccessGrant.Program?
+    /// Whether any script can run as this program.
+    var runsScripts: Bool { executable.map { Interpreters.contain($0.path) } ?? false }
     /// nil for a program that has ended, or that was not looked at.
     private let process: BusClientProcess?
     /// Where the kernel shows the process; empty for a Flatpak for which a portal speaks.
@@ -53,6 +67,7 @@ final class AskingProgram: Sendable {
         // As long as the process has not ended, no other process has its number.
         guard let process, !process.handle.hasEnded, let last else {
             (title, sandbox, executable) = ("A program that has ended", .unknown, nil)
+            lasting = nil
             self.process = nil
             return
         }
@@ -64,12 +79,14 @@ final class AskingProgram: Sendable {
             }
         title = "\(name) (process \(process.number))"
         (executable, sandbox, self.process) = (last.executable, last.sandbox, process)
+        lasting = Self.lasting(last.executable, last.sandbox, self.folder)
     }
 
     /// A program at which a look has not ended in time.
     init(withoutLookAt process: BusClientProcess) {
         title = "A program that does not answer (process \(process.number))"
         (sandbox, executable, self.process, folder) = (.unknown, nil, nil, "/proc")
+        lasting = nil
     }
 
     /// A Flatpak, for which a portal speaks.
@@ -77,6 +94,7 @@ final class AskingProgram: Sendable {
         sandbox = .named("flatpak:" + application)
         title = "The Flatpak \(application)"
         (executable, process, folder) = (nil, nil, "")
+        lasting = nil
     }
 
     /// False for a Flatpak for which a portal speaks.
@@ -96,6 +114,27 @@ final class AskingProgram: Sendable {
         guard let process, let others = other.process else { return false }
         return process.handle === others.handle && executable == other.executable
             && sandbox == other.sandbox
+    }
+
+    /// A file is told from others by its version, and only if this service sees the same files: in
+    /// another mount namespace there may be other libraries. Of a file that was replaced, or one
+    /// that runs scripts, nothing lasting can be said.
+    private static func lasting(
+        _ executable: Executable?, _ sandbox: Sandbox, _ folder: String
+    ) -> AccessGrant.Program? {
+        switch sandbox {
+        case .unknown: return nil
+        case .named(let name): return .sandbox(name)
+        case .none:
+            guard let executable, executable.path.hasPrefix("/"), !executable.isReplaced,
+                !Interpreters.contain(executable.path),
+                let place = FilePath.target(ofLink: folder + "/ns/mnt"),
+                place == FilePath.target(ofLink: "/proc/self/ns/mnt"),
+                let version = FileVersion(
+                    ofProgram: folder + "/exe", expecting: executable.identity)
+            else { return nil }
+            return .file(path: executable.path, version)
+        }
     }
 
     private static func executable(_ folder: String) -> Executable? {
@@ -161,6 +200,26 @@ final class AskingProgram: Sendable {
     private static func title(ofSandbox name: String) -> String {
         let parts = name.split(separator: ":", maxSplits: 1)
         return "The \(parts[0] == "snap" ? "snap" : "Flatpak") \(parts.last ?? "")"
+    }
+}
+
+/// Programs that run what they are given: a yes to one of them is a yes to everything that it can
+/// run.
+enum Interpreters {
+    private static let names: Set<String> = [
+        "R", "ash", "awk", "bash", "beam", "bun", "busybox", "cjs", "csh", "dash", "deno", "dotnet",
+        "electron", "emacs", "fish", "gawk", "gdb", "gjs", "groovy", "guile", "irb", "java",
+        "julia",
+        "ksh", "ld", "lua", "luajit", "mawk", "mksh", "mono", "node", "nodejs", "perl", "php",
+        "pwsh", "pypy", "python", "qemu", "racket", "ruby", "sh", "tclsh", "tcsh", "toybox", "wine",
+        "wish", "zsh",
+    ]
+
+    /// Whether the file at a path has the name of an interpreter, with or without a version:
+    /// `python3.11`, `gjs-console`, `ld-linux-x86-64.so.2`.
+    static func contain(_ path: String) -> Bool {
+        let name = path.split(separator: "/").last ?? ""
+        return names.contains(String(name.prefix { $0.isLetter }))
     }
 }
 

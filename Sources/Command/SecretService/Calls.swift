@@ -334,6 +334,7 @@ extension Holdings {
                 message: "the secret cannot be encrypted for the program")
         }
         access?.note?(item.text)
+        access?.noteUse(of: item.collection)
         return TravellingSecret(session, sealed.parameters, sealed.bytes, found.contentType)
     }
 }

@@ -51,6 +51,7 @@ extension SecretService {
             guard let name = try holdings.collection(object) else { throw Holdings.noSuchObject }
             let stored = try holdings.items(existing: name)
                 .store(record, value, replacing: isReplacing)
+            holdings.access?.noteUse(of: name)
             let path = ItemPath(collection: name, id: stored.id)
             if name == CollectionList.session {
                 inbox.add(.sessionItem(stored.wasThere ? .changed : .created, path))

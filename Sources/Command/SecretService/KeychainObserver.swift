@@ -83,6 +83,8 @@ final class KeychainObserver: Sendable {
         var remaining: Duration?
         /// Collections whose lists of items have changed since they were told.
         var changedLists: Set<String> = []
+        /// What programs may use by a lasting yes.
+        var grants: Set<AccessGrant> = []
         /// When the lists can be told again.
         var nextLists = Deadline.immediately
     }
@@ -115,7 +117,17 @@ final class KeychainObserver: Sendable {
             return subject
         }
         tell((changes ?? []).compactMap(Self.change), records, &seen)
+        lookAtGrants(&seen)
         return seen
+    }
+
+    /// When a grant was last used is no change.
+    private func lookAtGrants(_ seen: inout Seen) {
+        guard let found = try? holdings.list.session.grants().grants else { return }
+        let grants = Set(
+            found.map { AccessGrant($0.program, collection: $0.collection, since: $0.since) })
+        if grants != seen.grants { inbox.add(.grantsChanged) }
+        seen.grants = grants
     }
 
     private func tell(

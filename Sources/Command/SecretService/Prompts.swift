@@ -50,8 +50,8 @@ extension SecretService {
         asked[number] = owner
         if prompt.isForPasscode { passcodeQuestion = number }
         let inbox = inbox
-        prompt.ask(holdings.list.session, onBehalfOf: program) { outcome, period in
-            inbox.add(.prompted(number, outcome, period))
+        prompt.ask(holdings.list.session, onBehalfOf: program) { outcome, consent in
+            inbox.add(.prompted(number, outcome, consent))
         }
     }
 
@@ -65,7 +65,7 @@ extension SecretService {
 
     /// Completes the prompt of a question that has its answer, and those that waited for it.
     func complete(
-        _ number: UInt64, _ outcome: DesktopQuestion.Answer, _ period: LockPeriod?
+        _ number: UInt64, _ outcome: DesktopQuestion.Answer, _ consent: Consent?
     ) throws(SystemError) {
         asked[number] = nil
         defer { beginQueued() }
@@ -73,9 +73,12 @@ extension SecretService {
         if case .failed(let reason) = outcome {
             note("valet: warning: the keychain was not unlocked: \(reason)")
         }
+        if let problem = consent?.problem {
+            note("valet: warning: 'always' counts until the next lock only: \(problem)")
+        }
         let found = clients.first { $0.value.prompts[number] != nil }
         let isDismissed = found?.value.prompts[number]?.cancellation.isCancelled ?? true
-        if let client = found?.key { try complete(number, of: client, outcome, period) }
+        if let client = found?.key { try complete(number, of: client, outcome, consent) }
         guard number == passcodeQuestion else { return }
         passcodeQuestion = nil
         for (client, state) in clients {
@@ -88,7 +91,7 @@ extension SecretService {
                     // The person has seen the name of another program.
                     begin(number, of: client)
                 } else {
-                    try complete(number, of: client, outcome, period)
+                    try complete(number, of: client, outcome, nil)
                 }
             }
         }
@@ -106,17 +109,16 @@ extension SecretService {
 
     private func complete(
         _ number: UInt64, of client: String, _ outcome: DesktopQuestion.Answer,
-        _ period: LockPeriod?
+        _ consent: Consent?
     ) throws(SystemError) {
         guard let state = clients[client], let prompt = state.prompts[number] else { return }
         guard case .yes = outcome, isStill(prompt, state),
-            prompt.collections.isEmpty || period != nil
+            prompt.collections.isEmpty || consent != nil
         else { return try emitCompleted(number, of: client, nil) }
         state.prompts[number]?.stage = .answered
-        for name in prompt.collections {
-            state.access?.granted[name] = period
-            try emitLocked(false, name, to: client)
-        }
+        if let consent { state.access?.add(consent) }
+        lookUpGrants(of: state)
+        for name in prompt.collections { try emitLocked(false, name, to: client) }
         let (inbox, objects) = (inbox, prompt.objects)
         let holdings = holdings.seen(by: clients[client]?.access)
         // Programs read the label of an item as soon as they hear that it is unlocked.

@@ -24,8 +24,11 @@ final class SecretService {
         /// What a client can read of items that it has seen.
         case seen(_ client: String, ClientAccess?, [PropertyChange])
         case promptBegun(_ client: String, UInt64)
-        /// The question of a prompt has its answer; a yes counts as long as the period.
-        case prompted(UInt64, DesktopQuestion.Answer, LockPeriod?)
+        /// The question of a prompt has its answer.
+        case prompted(UInt64, DesktopQuestion.Answer, Consent?)
+        /// Programs have got a lasting yes, or lost one.
+        case grantsChanged
+        case used(AccessGrant)
         case stored(_ client: String, ItemPath)
         /// The client of a prompt can hear what is unlocked.
         case completed(_ client: String, UInt64, [String])
@@ -103,6 +106,8 @@ final class SecretService {
     private(set) var portal: (owner: String?, question: UInt64) = (nil, 0)
     /// Whose the questions are that have a thread: one is shown, the others wait for it to end.
     var asked: [UInt64: Owner] = [:]
+    /// When the use of a grant was last noted, by its program and collection.
+    var notedUses: [String: UInt64] = [:]
     private var lastNumber: UInt64 = 0
     /// False when the service ends.
     private var isTakingCalls = true
@@ -292,8 +297,11 @@ final class SecretService {
         if let access = client.access, !access.program.isKnown {
             return try send(Self.unknownProgram, to: call)
         }
+        lookUpGrants(of: client)
         call.access = client.access?.during(lockPeriod(of: client))
-        switch plan(call.message) {
+        let plan = plan(call.message)
+        if plan.isUse(call.message.member) { try endYesForOneUse(of: call.sender, client) }
+        switch plan {
         case .now(let answer): try send(answer, to: call)
         case .agreeing(let body):
             call.reserved = owner(of: call.sender)
@@ -352,11 +360,13 @@ final class SecretService {
         guard !isFree, access.program.isThere, access.version == policy.version else {
             return false
         }
+        guard isStillGranted(access.lasting, to: access.program) else { return false }
         guard !access.granted.isEmpty else { return true }
-        guard let client = clients[name] else { return false }
-        let period = lockPeriod(of: client)
+        guard let client = clients[name], let period = lockPeriod else { return false }
         return access.granted.allSatisfy { name, granted in
-            granted == period && client.access?.granted[name] == granted
+            // A yes for one use was spent on this call.
+            granted == period
+                && (access.once.contains(name) || client.access?.granted[name] == granted)
         }
     }
 
@@ -394,15 +404,19 @@ final class SecretService {
             if change == .changed { tellSeenItems([item]) }
         case .observed(let observed): try handle(observed)
         case .lockChanged(let isLocked, let properties):
-            if isLocked { for client in clients.values { client.access?.granted = [:] } }
+            if isLocked {
+                for client in clients.values { client.access = client.access?.during(nil) }
+            }
             try emitLock(isLocked, properties)
             if !isLocked { endPasscodeQuestion() }
             tellSeenItems()
         case .seen(let client, let access, let changes):
             try emit(changes, seenBy: client, access)
         case .promptBegun(let client, let number): begin(number, of: client)
-        case .prompted(let number, let outcome, let period):
-            try complete(number, outcome, period)
+        case .prompted(let number, let outcome, let consent):
+            try complete(number, outcome, consent)
+        case .grantsChanged: try tellGrants()
+        case .used(let grant): noteUse(of: grant)
         case .stored(let client, let item): see(.item(item), by: client)
         case .completed(let client, let number, let objects):
             try emitCompleted(number, of: client, objects)
@@ -489,11 +503,15 @@ final class SecretService {
     /// The present period between two locks; nil if it is not known, and without any need of it. A
     /// yes to the client ends with its period.
     private func lockPeriod(of client: Client) -> LockPeriod? {
-        guard let access = client.access, !access.granted.isEmpty,
-            let period = try? holdings.quick.list.session.store.keychain.lockPeriod()
+        guard let access = client.access, !access.granted.isEmpty, let period = lockPeriod
         else { return nil }
         client.access = access.during(period)
         return period
+    }
+
+    /// The present period between two locks; nil if it is not known.
+    private var lockPeriod: LockPeriod? {
+        try? holdings.quick.list.session.store.keychain.lockPeriod()
     }
 
     /// What the policy lets a Flatpak do, for which the portal asks; nil without one.

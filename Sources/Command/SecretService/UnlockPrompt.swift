@@ -33,49 +33,42 @@ struct UnlockPrompt: Sendable {
 
     /// Asks, through pinentry, on a thread of its own.
     ///
-    /// - Parameter done: Gets the answer, and the period in which a yes counts.
+    /// - Parameter done: Gets the answer, and what a yes is for.
     func ask(
         _ session: KeychainSession, onBehalfOf program: AskingProgram,
-        _ done: @escaping @Sendable (DesktopQuestion.Answer, LockPeriod?) -> Void
+        _ done: @escaping @Sendable (DesktopQuestion.Answer, Consent?) -> Void
     ) {
-        let wish = "\(program.title) wants to use your secrets."
         do {
             try BackgroundThread.start {
-                var period: LockPeriod?
-                let answer = answer(session, wish, &period)
-                done(answer, period)
+                let (answer, consent) = answer(session, program)
+                done(answer, consent)
             }
         } catch {
             done(.failed("\(error)"), nil)
         }
     }
 
-    private func confirm(_ wish: String) -> DesktopQuestion.Answer {
-        let names = collections.sorted().map { "'\($0)'" }.joined(separator: ", ")
-        let lines = [
-            wish, "It asks for \(names).", "A yes counts until it ends, or until you lock.",
-        ]
-        return DesktopQuestion(lines: lines, cancellation).confirm(offering: "Allow")
-    }
-
-    /// The passcode also lets the program use the collections.
     private func answer(
-        _ session: KeychainSession, _ wish: String, _ period: inout LockPeriod?
-    ) -> DesktopQuestion.Answer {
-        let keychain = session.store.keychain
+        _ session: KeychainSession, _ program: AskingProgram
+    ) -> (DesktopQuestion.Answer, Consent?) {
         // Nobody is asked for what was unlocked meanwhile.
-        if !isForPasscode || isOpen(session) {
-            let answer = collections.isEmpty ? .yes : confirm(wish)
-            period = try? keychain.lockPeriod()
-            return answer
+        guard isForPasscode, !isOpen(session) else {
+            return collections.isEmpty ? (.yes, nil) : confirm(session, program)
         }
-        let answer = DesktopQuestion(lines: [wish, "Unlock the keychain?"], cancellation)
-            .unlock(keychain, in: &period)
-        guard case .no = answer, collections.isEmpty, isOpen(session) else { return answer }
-        return .yes
+        var period: LockPeriod?
+        let lines = [Self.wish(of: program), "Unlock the keychain?"]
+        let answer = DesktopQuestion(lines: lines, cancellation)
+            .unlock(session.store.keychain, in: &period)
+        if case .no = answer, collections.isEmpty, isOpen(session) { return (.yes, nil) }
+        // The passcode also lets the program use the collections.
+        return (answer, period.map { Consent(.untilLock, collections, $0) })
     }
 
     private func isOpen(_ session: KeychainSession) -> Bool {
         (try? session.isLocked()) == false
+    }
+
+    static func wish(of program: AskingProgram) -> String {
+        "\(program.title) wants to use your secrets."
     }
 }

@@ -80,6 +80,8 @@ extension ValetTool {
             Verb(StatusCommand.declaration, StatusCommand.run),
             Verb(WatchCommand.declaration, WatchCommand.run),
             Verb(SettingsCommand.declaration, SettingsCommand.run),
+            Verb(GrantsCommand.declaration, GrantsCommand.run),
+            Verb(GrantsRemoveCommand.declaration, GrantsRemoveCommand.run),
             Verb(DoctorCommand.declaration, DoctorCommand.run),
             Verb(UnlockCommand.declaration, UnlockCommand.run),
             Verb(LockCommand.declaration, LockCommand.run),

@@ -125,7 +125,7 @@ package enum ValetTool {
                 "Other programs",
                 [
                     "import", "export", "git-credential", "docker-credential", "aws-credentials",
-                    "serve", "watch-session", "entitlements", "completions", "manual",
+                    "serve", "grants", "watch-session", "entitlements", "completions", "manual",
                 ]
             ),
         ],

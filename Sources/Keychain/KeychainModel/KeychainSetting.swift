@@ -6,14 +6,14 @@ package enum KeychainSetting: String, CaseIterable, Sendable {
     /// How many former values of each item are kept.
     case history
 
-    fileprivate static let group = AccessGroup("valet.settings")
-
     /// The item that stores the setting, as a decimal number.
     package var item: NewItem {
         NewItem(
             .genericPassword,
-            attributes: [.service: .text(Self.group.rawValue), .account: .text(rawValue)],
-            accessGroup: Self.group, protectionClass: .afterFirstUnlockThisDeviceOnly)
+            attributes: [
+                .service: .text(AccessGroup.ofKeychain.rawValue), .account: .text(rawValue),
+            ],
+            accessGroup: .ofKeychain, protectionClass: .afterFirstUnlockThisDeviceOnly)
     }
 
     package var values: ClosedRange<Int> { 0...10 }
@@ -21,8 +21,11 @@ package enum KeychainSetting: String, CaseIterable, Sendable {
 }
 
 extension AccessGroup {
-    /// Whether items of the group are the keychain's own, which no list shows and no count counts.
-    package var isOfKeychain: Bool { self == KeychainSetting.group }
+    /// The group of the keychain's own items, which no list shows and no count counts: settings,
+    /// and what programs may do.
+    package static let ofKeychain = AccessGroup("valet.settings")
+
+    package var isOfKeychain: Bool { self == .ofKeychain }
 }
 
 /// Why a row is in table `former`: docs/FORMAT.md §8.

@@ -116,7 +116,7 @@ extension KeychainSession {
             for: session(in: setting.groups).caller)
     }
 
-    private func session(in groups: [AccessGroup]) -> KeychainSession {
+    func session(in groups: [AccessGroup]) -> KeychainSession {
         var session = self
         session.caller = Caller(
             applicationIdentifier: caller.applicationIdentifier, accessGroups: groups)

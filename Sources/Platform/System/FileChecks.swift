@@ -172,6 +172,37 @@ extension FileIdentity {
     }
 }
 
+/// The file of a program as it was at one time. Another file at its path, or the same one with
+/// another content, is another version.
+package struct FileVersion: Hashable, Sendable {
+    package let device: UInt64
+    package let inode: UInt64
+    package let byteCount: Int64
+    /// When the file last changed, by the kernel's note, which no program can set: seconds since
+    /// 1970.
+    package let changed: Int64
+    package let changedNanoseconds: UInt32
+
+    package init(
+        device: UInt64, inode: UInt64, byteCount: Int64, changed: Int64, nanoseconds: UInt32
+    ) {
+        (self.device, self.inode, self.byteCount) = (device, inode, byteCount)
+        (self.changed, changedNanoseconds) = (changed, nanoseconds)
+    }
+
+    /// The version of the program that a process runs, as ``FileIdentity/init(ofProgram:)``; nil if
+    /// it is not `file`.
+    package init?(ofProgram link: String, expecting file: FileIdentity) {
+        var (seconds, nanoseconds) = (Int64(0), UInt32(0))
+        guard let found = FileIdentity(ofProgram: link), found.isSameFile(as: file),
+            unsafe valet_read_change_time(link, &seconds, &nanoseconds) == 0
+        else { return nil }
+        self.init(
+            device: found.device, inode: found.inode, byteCount: found.byteCount,
+            changed: seconds, nanoseconds: nanoseconds)
+    }
+}
+
 /// The file system of a folder, as the kernel reports it.
 package struct FileSystem: Hashable, Sendable {
     /// Asks about an open folder; tests replace it.

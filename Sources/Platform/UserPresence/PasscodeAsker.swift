@@ -229,22 +229,66 @@ extension PasscodeAsker {
     package func tell(
         _ prompt: PasscodePrompt, offering alternative: String?, until deadline: Deadline
     ) throws(SystemError) {
+        let alternative = alternative.map(PromptText.line)
+        try showing(prompt, until: deadline) { (program) throws(SystemError) in
+            try program.tell(prompt, offering: alternative, until: deadline)
+        } orOnTerminal: { (device) throws(SystemError) in
+            try Self.tell(prompt, alternative, on: device, until: deadline)
+        }
+    }
+
+    /// Lets the person choose one of several answers, and returns its index.
+    ///
+    /// Where and how as ``tell(_:offering:until:)``. On a terminal, the number of an answer chooses
+    /// it, and everything else declines. The prompt's `cancelTitle` is the button that declines.
+    /// - Parameter answers: At least one, and at most nine; the last one allows least.
+    /// - Throws: As ``tell(_:offering:until:)``.
+    package func choose(
+        _ prompt: PasscodePrompt, among answers: [String], until deadline: Deadline
+    ) throws(SystemError) -> Int {
+        let answers = answers.map(PromptText.line)
+        return try showing(prompt, until: deadline) { (program) throws(SystemError) in
+            try program.choose(prompt, among: answers, until: deadline)
+        } orOnTerminal: { (device) throws(SystemError) in
+            try Self.choose(prompt, answers, on: device, until: deadline)
+        }
+    }
+
+    private func showing<R>(
+        _ prompt: PasscodePrompt, until deadline: Deadline,
+        _ inWindow: (PinentryProgram) throws(SystemError) -> R,
+        orOnTerminal onTerminal: (borrowing TerminalDevice) throws(SystemError) -> R
+    ) throws(SystemError) -> R {
         try checkThatAskingIsOn()
         try Self.takeTurn(prompt.cancellation, until: deadline)
         defer { Self.turn.release() }
-        let alternative = alternative.map(PromptText.line)
         let device = TerminalDevice()
         let (isTerminal, isInBackground) = (device.isTerminal, device.isInBackground)
         let isUsable = isTerminal && !isInBackground
         if !(prefersTerminal && isUsable), let program = try pinentry(usesTerminal: false) {
             do {
-                return try program.tell(prompt, offering: alternative, until: deadline)
+                return try inWindow(program)
             } catch {
                 guard error.code == .pinentryUnusable, isUsable else { throw error }
             }
         }
         guard isUsable else { throw Self.nobody(isInBackground: isTerminal) }
-        try Self.tell(prompt, alternative, on: device, until: deadline)
+        return try onTerminal(device)
+    }
+
+    private static func choose(
+        _ prompt: PasscodePrompt, _ answers: [String], on device: borrowing TerminalDevice,
+        until deadline: Deadline
+    ) throws(SystemError) -> Int {
+        let lines = answers.enumerated().map { "\($0 + 1): \($1)\n" }.joined()
+        let line = try device.readHiddenLine(
+            "\(prompt.description)\n\(lines)Enter alone: \(prompt.cancelTitle ?? "Cancel")\n",
+            cancellation: prompt.cancellation, refusesMore: false, until: deadline)
+        let typed = line.withBytes { bytes in
+            bytes.count == 2 && bytes[1] == 0x0A ? Int(bytes[0]) - 0x31 : -1
+        }
+        guard answers.indices.contains(typed) else { throw SystemError.asking(.cancelled) }
+        return typed
     }
 
     private static func tell(

@@ -133,6 +133,41 @@ def reads_elsewhere():
     item = create(other, "a", {"n": "1"}, "one")
     assert read(item) == "one" and unlock(item, LOGIN) == ([item], "/")
 
+def agreed(heard, item):
+    bus.signal_subscribe("org.freedesktop.secrets", None, None, None, None, 0,
+                         lambda *signal: heard.append((signal[4], signal[5].unpack())))
+    opened, prompt = unlock(item)
+    assert opened == [] and prompt != "/", (opened, prompt)
+    assert call(prompt, "Secret.Prompt.Prompt", "(s)", "") == ()
+    wait(lambda: any(member == "Completed" for member, _ in heard))
+    assert ("Completed", (False, [item])) in heard, heard
+
+def locks(heard):
+    return [values[1]["Locked"] for member, values in heard
+            if member == "PropertiesChanged" and values[0].endswith(".Collection")
+            and "Locked" in values[1]]
+
+def reads_once():
+    unlocked, (item,) = find()
+    heard = []
+    agreed(heard, item)
+    assert get(item, "Item", "Label") == "a label" and get(item, "Item", "Locked") is False
+    assert read(item) == "pass 1"
+    assert error(lambda: read(item)) == "IsLocked"
+    assert find() == ([], [item])
+    wait(lambda: locks(heard) == [False, True])
+
+def loses():
+    unlocked, (item,) = find()
+    heard = []
+    agreed(heard, item)
+    for _ in range(3):
+        assert read(item) == "pass 1" and find() == ([item], [])
+    assert os.system(f"{sys.argv[2]} grants remove {sys.argv[3]}") == 0
+    assert error(lambda: read(item)) == "IsLocked"
+    assert find() == ([], [item])
+    wait(lambda: locks(heard)[-1:] == [True])
+
 def asks():
     heard, others = [], []
     bus.signal_subscribe("org.freedesktop.secrets", None, None, None, None, 0,
@@ -325,6 +360,120 @@ def asked(world):
     with open(shown, encoding="utf-8") as file:
         expect(len(file.readlines()) == 2, "each process is asked for")
     by_python(world, desktop, "asks", "yes", os.environ["VALET_TEST_COMMAND"], passcode)
+
+
+class Person:
+    """Presses buttons of pinentry, and reads what it shows."""
+
+    def __init__(self, world):
+        self.shown, self.buttons = (os.path.join(world.folder, name) for name in ("shown", "buttons"))
+        self.pinentry = asker(world, f"""SETDESC) echo "$rest" >>{self.shown}; echo OK ;;
+    SETOK) echo "$rest" >>{self.shown}; echo OK ;;
+    CONFIRM) read -r button <{self.buttons} || button=none
+        sed -i 1d {self.buttons}
+        case $button in ok) echo OK ;; other) echo ERR 83886194 ;; *) echo "$NO" ;; esac ;;""")
+        self.presses()
+
+    def presses(self, *buttons):
+        """Answers the next questions so, and all later ones with no. Forgets what was shown."""
+        for path, lines in ((self.buttons, buttons), (self.shown, ())):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("".join(line + "\n" for line in lines))
+
+    def read(self):
+        with open(self.shown, encoding="utf-8") as file:
+            return file.read()
+
+
+def granted(world):
+    outcome = world.run("grants", "--json", env=SHARED)
+    expect(outcome.code == 0, outcome)
+    return [(grant["program"], grant["collection"], grant["lastUsed"] is not None)
+            for grant in json.loads(outcome.out)["grants"]]
+
+
+# Promise: 20.13, 20.14
+@scenario(users=EVERY_USER)
+def allowed_always(world):
+    """'Always' lets the program use a collection until somebody takes it back, or the program
+    changes; it outlives locks and the service, and opens nothing that the policy denies."""
+    person = Person(world)
+    desktop = Desktop(world, VALET_PINENTRY=person.pinentry)
+    tool = os.path.join(world.folder, "mail-tool")
+    shutil.copy(TOOL, tool)
+
+    def lookup(code=0):
+        outcome = world.run("lookup", "service", "mail", env=desktop.env, command=tool)
+        expect(outcome.code == code, person.read(), outcome)
+        return outcome.out
+
+    desktop.serve()
+    desktop.store(b"pass 1", "service", "mail")
+    write(desktop, "ask login *")
+    person.presses("other", "ok")
+    expect(lookup() == b"pass 1", "after 'always'")
+    expect("Until locked" in person.read() and "Always" in person.read(), person.read())
+    person.presses()
+    expect(lookup() == b"pass 1" and person.read() == "", "without a question", person.read())
+    wait_for(lambda: granted(world) == [(tool, "login", True)], "the use")
+    desktop.kill()
+    desktop.serve()
+    expect(lookup() == b"pass 1" and person.read() == "", "after a restart", person.read())
+    # Other programs are asked for.
+    desktop.lookup("service", "mail", code=1)
+    expect(TOOL in person.read(), person.read())
+    write(desktop, f"deny login {tool}", "ask login *")
+    lookup(code=1)
+    write(desktop, "ask login *")
+    expect(lookup() == b"pass 1", "allowed again")
+    # Another file at its path.
+    shutil.copy(TOOL, tool + ".new")
+    os.rename(tool + ".new", tool)
+    person.presses()
+    lookup(code=1)
+    expect("has changed" in person.read(), person.read())
+    person.presses("other", "ok")
+    expect(lookup() == b"pass 1", "after another 'always'")
+    expect(granted(world)[0][:2] == (tool, "login") and len(granted(world)) == 1, granted(world))
+    outcome = world.run("grants", "remove", tool, "login", env=SHARED)
+    expect(outcome.code == 0, outcome)
+    person.presses()
+    lookup(code=1)
+    expect("has changed" not in person.read() and tool in person.read(), person.read())
+    expect(granted(world) == [], granted(world))
+
+
+# Promise: 20.14
+@scenario(users=EVERY_USER)
+def taken_back(world):
+    """A program that is connected loses at once what it was allowed always, and hears of it."""
+    need_bindings()
+    person = Person(world)
+    desktop = Desktop(world, VALET_PINENTRY=person.pinentry)
+    python = os.path.join(world.folder, "mail-program")
+    shutil.copy(PYTHON, python)
+    desktop.serve()
+    desktop.store(b"pass 1", "service", "mail")
+    write(desktop, "ask login *")
+    person.presses("other", "ok")
+    by_python(world, desktop, "loses", os.environ["VALET_TEST_COMMAND"], python, command=python)
+
+
+# Promise: 20.13
+@scenario(users=EVERY_USER)
+def allowed_once(world):
+    """'Once' is for the next secret of the connection, and interpreters are not offered 'always'."""
+    need_bindings()
+    person = Person(world)
+    desktop = Desktop(world, VALET_PINENTRY=person.pinentry)
+    desktop.serve()
+    desktop.store(b"pass 1", "service", "mail")
+    write(desktop, "ask login *")
+    person.presses("other", "ok")
+    by_python(world, desktop, "reads_once")
+    expect("Once" in person.read() and "Always" not in person.read(), person.read())
+    expect("scripts" in person.read(), person.read())
+    expect(granted(world) == [], granted(world))
 
 
 # Promise: 20.8

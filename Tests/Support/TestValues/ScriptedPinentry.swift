@@ -42,6 +42,12 @@ package final class ScriptedPinentry: @unchecked Sendable {
         }
     }
 
+    /// Says that it is the pinentry of another desktop, such as `gnome3`.
+    package func pose(as flavor: String) throws {
+        try (flavor + "\n").write(
+            to: folder.appendingPathComponent("flavor"), atomically: false, encoding: .utf8)
+    }
+
     /// Where it is.
     package var path: String { folder.appendingPathComponent("pinentry").path }
 

@@ -116,7 +116,9 @@ enum DoctorCommand {
     /// A keychain that cannot be opened is a finding, not an error.
     private static func findings(_ context: Context) -> [Finding] {
         do {
-            return try context.own().store.keychain.diagnose()
+            let session = try context.own()
+            let findings = session.store.keychain.diagnose()
+            return findings + [Finding.grants(session)].compactMap(\.self)
         } catch {
             let isDamage = ExitCode(error.code) == .damaged
             return [Finding(isDamage ? .damage : .broken, "\(error)", hint: error.commandHint)]

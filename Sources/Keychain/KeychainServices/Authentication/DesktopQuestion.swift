@@ -38,12 +38,26 @@ package struct DesktopQuestion: Sendable {
         return prompt
     }
 
-    package func confirm(offering: String) -> Answer {
-        let prompt = prompt()
+    package enum Choice: Sendable {
+        /// The answer of that index.
+        case chosen(Int)
+        /// The user declined, or the question was cancelled.
+        case no
+        case failed(String)
+    }
+
+    /// Lets the user choose one of several answers.
+    ///
+    /// - Parameters:
+    ///   - answers: The last one allows least.
+    ///   - refusal: The text of the button that declines.
+    package func choose(among answers: [String], orElse refusal: String) -> Choice {
+        var prompt = prompt()
+        prompt.cancelTitle = refusal
         do {
-            try PasscodeAsker.forProcess().tell(
-                prompt, offering: offering, until: Deadline(after: prompt.timeout))
-            return .yes
+            return .chosen(
+                try PasscodeAsker.forProcess().choose(
+                    prompt, among: answers, until: Deadline(after: prompt.timeout)))
         } catch {
             return error.code == .cancelled ? .no : .failed("\(error)")
         }

@@ -77,10 +77,44 @@ struct Pinentry: ~Copyable, Prompter {
         if alternative == nil { throw SystemError.asking(.cancelled) }
     }
 
+    /// Shows the texts and the buttons of a page, and returns the button that the person presses.
+    ///
+    /// - Throws: `cancelled` if the person closes the window; `timedOut`, `malformed`.
+    mutating func ask(_ page: PinentryChoice.Page) throws(SystemError) -> PinentryChoice.Button {
+        try show("SETOK ", Self.literal(page.ok))
+        try show("SETCANCEL ", Self.literal(page.cancel))
+        if let other = page.other { try show("SETNOTOK ", Self.literal(other)) }
+        var nothing = SecretInput(capacity: 0)
+        guard let error = try attempt("CONFIRM", into: &nothing).error else { return .ok }
+        guard let button = PinentryChoice.Button(error) else { throw error.failure }
+        return button
+    }
+
+    /// Whether the program shows the button of `SETNOTOK`. That of GNOME does not.
+    mutating func hasThreeButtons() throws(SystemError) -> Bool {
+        try send(Array("GETINFO flavor".utf8))
+        var answer = SecretInput(capacity: PasscodePrompt.maximumByteCount)
+        _ = try reply(into: &answer)
+        let byteCount = answer.byteCount
+        return answer.withBytes { bytes in
+            let name = Array("gnome3".utf8)
+            return byteCount != name.count || name.indices.contains { bytes[$0] != name[$0] }
+        }
+    }
+
     /// Runs a command that waits for the person. Returns whether the person typed the entry twice.
     private mutating func perform(
         _ command: String, into answer: inout SecretInput
     ) throws(SystemError) -> Bool {
+        let reply = try attempt(command, into: &answer)
+        if let error = reply.error { throw error.failure }
+        return reply.isRepeated
+    }
+
+    /// Runs a command that waits for the person, and returns its reply.
+    private mutating func attempt(
+        _ command: String, into answer: inout SecretInput
+    ) throws(SystemError) -> (error: PinentryRefusal?, isRepeated: Bool) {
         // Rounded down to seconds: so the program can restore its terminal before it is killed.
         let seconds = limit.deadline.remaining.components.seconds
         try set("SETTIMEOUT ", String(max(1, min(seconds, 86_400))))
@@ -88,8 +122,7 @@ struct Pinentry: ~Copyable, Prompter {
         hasAsked = true
         let reply = try reply(into: &answer)
         hasAsked = false
-        if let error = reply.error { throw error.failure }
-        return reply.isRepeated
+        return reply
     }
 
     /// Asks the program to exit; ignores its answer.

@@ -48,6 +48,37 @@ struct PinentryProgram {
         }
     }
 
+    /// Lets the person choose one of several answers, and returns its index; the programs have
+    /// ended and are reaped when this returns. Each page has a program of its own, because no
+    /// button can be taken back.
+    ///
+    /// - Throws: The codes of ``tell(_:offering:until:)``.
+    func choose(
+        _ prompt: PasscodePrompt, among answers: [String], until deadline: Deadline
+    ) throws(SystemError) -> Int {
+        try relaying(prompt.cancellation, until: deadline) {
+            (limit) throws(SystemError) in
+            var choice: PinentryChoice?
+            while true {
+                var pinentry = Pinentry(try start(isPatient: false), within: limit)
+                try introduce(&pinentry, prompt)
+                let hasThreeButtons = try pinentry.hasThreeButtons()
+                var shown =
+                    choice
+                    ?? PinentryChoice(
+                        answers, refusal: prompt.cancelTitle ?? "Cancel",
+                        hasThreeButtons: hasThreeButtons)
+                let button = try pinentry.ask(shown.page)
+                pinentry.leave()
+                switch shown.press(button) {
+                case .chosen(let index): return index
+                case .refused: throw SystemError.asking(.cancelled)
+                case .more: choice = shown
+                }
+            }
+        }
+    }
+
     /// Runs `body` with the limits of its waits: the deadline, a cancellation, or a signal.
     private func relaying<R: ~Copyable>(
         _ cancellation: Cancellation?, until deadline: Deadline,
