@@ -174,19 +174,32 @@ extension RowTransaction {
         return true
     }
 
-    /// Keeps what another device has replaced or removed, unless that is kept already.
+    /// Keeps what another device has replaced or removed, and deletes the oldest former rows of the
+    /// name above the limit.
     package func keepReplaced(
         _ itemClass: ItemClass, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?
     ) throws(KeychainFailure) {
+        guard let kept = try keepUnlessKnown(itemClass, kind, item, value: value),
+            let limit = try knownNumber(of: .history)
+        else { return }
+        try dropFormer(of: item.index.place, beyond: limit, sparing: kept)
+    }
+
+    /// Keeps a value as one that another device has replaced, whatever the limit.
+    ///
+    /// - Returns: nil if the value is kept already.
+    package func keepUnlessKnown(
+        _ itemClass: ItemClass, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?
+    ) throws(KeychainFailure) -> Int64? {
         let known = try translating(
             store.formerRows(of: item.index.place, state.hasher), during: operation)
         for row in known.compactMap(\.sound) where !state.isLocked(row.header) {
             guard let old = try openIfSound(row), old.content == item.content else { continue }
-            if value.map({ old.value?.isEqual(to: $0) == true }) ?? (old.value == nil) { return }
+            if value.map({ old.value?.isEqual(to: $0) == true }) ?? (old.value == nil) {
+                return nil
+            }
         }
-        let kept = try insertFormer(itemClass, kind, item, value: value, (nil, .replaced))
-        guard let limit = try knownNumber(of: .history) else { return }
-        try dropFormer(of: item.index.place, beyond: limit, sparing: kept)
+        return try insertFormer(itemClass, kind, item, value: value, (nil, .replaced))
     }
 }
 
