@@ -254,22 +254,38 @@ extension ItemStore {
         if isDone == nil { throw keychain.notFound(operation) }
     }
 
-    /// Deletes every former value of every application, and keeps none from now on, in one step.
-    /// Returns how many they were.
+    private static let deletingFormer = "delete former values"
+
+    /// The number of former values of every application, damaged ones included.
+    package func formerCount() throws(KeychainFailure) -> Int {
+        try readRows(Self.deletingFormer) { (snapshot) throws(KeychainFailure) in
+            try translating(
+                RowCount.former(in: snapshot.store.connection), during: Self.deletingFormer)
+        } ?? 0
+    }
+
+    /// Deletes every former value of every application, damaged ones included, and keeps none from
+    /// now on, in one step. Returns how many they were.
     ///
-    /// - Parameter setting: The setting with its new value, which `caller` may write.
+    /// - Parameters:
+    ///   - setting: The setting with its new value, which `caller` may write.
+    ///   - agreed: How many the user knows of; nil if nobody was asked. If there are more, nothing
+    ///     is changed.
     package func deleteHistory(
-        setting: Addition, for caller: Caller
+        setting: Addition, atMost agreed: Int?, for caller: Caller
     ) throws(KeychainFailure) -> Int {
-        let operation = "delete former values"
+        let operation = Self.deletingFormer
         return try writeRows(operation, creating: true) { (rows) throws(KeychainFailure) in
-            try ItemTransaction(rows, caller).set(setting)
-            return try translating(operation) { () throws(SystemError) in
-                let connection = rows.store.connection
-                let before = connection.changedRowCount
-                try Statement("DELETE FROM former WHERE reason <> 4", on: connection).execute()
-                return Int(connection.changedRowCount - before)
+            let connection = rows.store.connection
+            let count = try translating(RowCount.former(in: connection), during: operation)
+            if let agreed, count > agreed {
+                throw .changedSinceQuestion(
+                    "since the question, there are more former values", during: operation)
             }
+            try ItemTransaction(rows, caller).set(setting)
+            try translating(
+                Statement("DELETE FROM former", on: connection).execute(), during: operation)
+            return count
         } ?? 0
     }
 }
