@@ -7,6 +7,7 @@ import ValetKeychainModel
 import ValetKeychainStore
 import ValetSealing
 import ValetSync
+import ValetTestSupport
 
 @testable import ValetSyncAgent
 
