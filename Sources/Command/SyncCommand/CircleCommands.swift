@@ -27,7 +27,7 @@ extension SyncCall {
             try syncing(keepSecrets(of: founder, passcode))
             // If the last step fails, nobody is in the circle that the store has.
             try syncing(founded.publish(in: chosen.remote))
-            try syncing(keepingPassword(of: chosen, keychain.found(beginning)))
+            noteKept(try syncing(keepingPassword(of: chosen, keychain.found(beginning))))
             reportFirstRound(chosen.remote)
         }
         console.note("valet: the circle is founded; this device is called \(quoted(ownName))")
@@ -142,25 +142,22 @@ extension SyncCall {
     // MARK: Leaving
 
     func leave() throws(CLIError) {
+        guard !values.has(SyncHelp.leaveHere) else { return try leaveHere() }
         let notes = try requireCircle()
-        guard !values.has(SyncHelp.leaveHere) else {
-            try leaveHere()
-            forgetMove(of: notes.circle.circle)
-            return forgetPassword(of: notes.address)
-        }
         try requireUnlocked()
         try console.requireConsent(
             to: "Take this device out of the circle? Its items stay.", isGiven: options.isAgreed)
-        let isForgotten = try withSession { (session, _) throws(CLIError) in
+        let (isForgotten, unshown) = try withSession { (session, _) throws(CLIError) in
             guard session.roster.accepted.members.count > 1 else {
                 throw CLIError(
                     .failure, "this device is the last one of the circle",
                     hint: "'valet sync leave --here' gives the circle up: nobody can join it then")
             }
-            try syncing(session.leave())
-            return session.unfinished == nil
+            let unshown = try syncing(session.leave(losingUnreadable: skipsDamaged))
+            return (session.unfinished == nil, unshown)
         }
         noteLeaving(notes, isForgotten: isForgotten)
+        note(unshown)
     }
 
     /// - Parameter isForgotten: If not, the next round needs the password.
@@ -169,13 +166,48 @@ extension SyncCall {
         if isForgotten { forgetPassword(of: notes.address) }
     }
 
+    private var skipsDamaged: Bool { values.has(SyncHelp.skipDamaged) }
+
     private func leaveHere() throws(CLIError) {
+        let notes = try notesToForget()
         try console.requireConsent(
             to: "Forget the circle on this device? The other devices are not told.",
             isGiven: options.isAgreed)
-        try withLock { () throws(CLIError) in try syncing(keychain.end("forget the circle")) }
+        let unshown = try withLock { () throws(CLIError) in
+            try syncing(keychain.end("forget the circle", losingUnreadable: skipsDamaged))
+        }
         console.note("valet: this device has forgotten the circle; its items stay")
+        note(unshown)
+        guard let notes else { return }
         console.hint("remove it on another device: 'valet sync devices remove'")
+        forgetMove(of: notes.circle.circle)
+        forgetPassword(of: notes.address)
+    }
+
+    /// What names the circle that is forgotten; nil if this device has left it, or the notes are
+    /// damaged.
+    private func notesToForget() throws(CLIError) -> Notes? {
+        do throws(KeychainFailure) {
+            if let notes = try notes() { return notes }
+            guard try keychain.note(.left, during: "look for a circle") == nil else { return nil }
+        } catch {
+            guard error.code == .damaged else { throw CLIError(ofSync: error) }
+            return nil
+        }
+        return try requireCircle()
+    }
+
+    private func note(_ unshown: UnshownValues) {
+        noteKept(unshown.kept)
+        guard unshown.unreadable > 0 else { return }
+        console.note("valet: warning: values that could not be read: \(unshown.unreadable)")
+    }
+
+    /// Says what became of values that only the circle had.
+    func noteKept(_ count: Int) {
+        guard count > 0 else { return }
+        let values = count == 1 ? "1 value" : "\(count) values"
+        console.note("valet: \(values) of the circle that no item shows: see 'valet history'")
     }
 
     // MARK: Recovery
@@ -265,12 +297,13 @@ extension SyncCall {
     /// - Throws: ``CLIError`` that says that the circle has it as a member nevertheless.
     func begin(_ beginning: CircleBeginning, in chosen: ChosenStore) throws(CLIError) {
         do throws(KeychainFailure) {
-            try keepingPassword(of: chosen, keychain.join(beginning))
+            noteKept(try keepingPassword(of: chosen, keychain.join(beginning)))
         } catch {
             let error = CLIError(ofSync: error)
             throw CLIError(
                 error.code, "the circle has admitted this device, but \(error.message)",
-                hint: "remove it on another device, 'valet sync devices remove', and join anew")
+                hint: (error.hint.map { "\($0); " } ?? "")
+                    + "remove it on another device, 'valet sync devices remove', and join anew")
         }
         console.note("valet: this device has joined the circle")
     }

@@ -95,13 +95,13 @@ extension SyncCall {
 
     /// Stores the password of a chosen store's user, and begins the circle by `body`. If that
     /// fails, removes the password from the keychain.
-    func keepingPassword(
-        of chosen: ChosenStore, _ body: @autoclosure () throws(KeychainFailure) -> Void
-    ) throws(KeychainFailure) {
+    func keepingPassword<R>(
+        of chosen: ChosenStore, _ body: @autoclosure () throws(KeychainFailure) -> R
+    ) throws(KeychainFailure) -> R {
         guard let user = chosen.user, let password = chosen.password else { return try body() }
         try credentials().set(Self.service.item(user), value: password)
         do {
-            try body()
+            return try body()
         } catch {
             forgetPassword(of: user)
             throw error

@@ -128,17 +128,24 @@ extension SyncCall {
     }
 
     private func listExposedItems() throws(CLIError) {
-        let names = try update("list the items of the circle") {
+        let (names, unreadable) = try update("list the items of the circle") {
             (update) throws(KeychainFailure) in
-            var names: [String] = []
+            var (names, unreadable) = ([String](), 0)
             for (_, shown) in update.replica?.shownItems ?? [:] {
-                guard case .dot(let dot) = shown.source,
-                    let record = try update.record(.dot(dot), in: shown.scope),
+                guard case .dot(let dot) = shown.source else { continue }
+                guard let record = try update.record(.dot(dot), in: shown.scope),
                     let content = try? RecordContent(parsing: record.content, in: shown.scope)
-                else { continue }
+                else {
+                    unreadable += 1
+                    continue
+                }
                 names.append(ItemName(content).line)
             }
-            return names.sorted()
+            return (names.sorted(), unreadable)
+        }
+        if unreadable > 0 {
+            console.note(
+                "valet: warning: items that cannot be read are not listed: \(unreadable)")
         }
         guard !names.isEmpty else { return }
         console.note(

@@ -94,13 +94,21 @@ enum SyncHelp {
                 + "keys as soon as it is unlocked. Asks first.",
             "With --here, sends nothing and tells nobody: for a device that was removed, or whose "
                 + "store is gone. The other devices list this one until one of them removes it.",
+            "Conflicts, and values that a newer one of another device has replaced before they "
+                + "were sent, become former values: 'valet history' lists them.",
         ],
-        options: [leaveHere, KeyOptions.yes, KeyOptions.passcodeDescriptor],
-        exitCodes: [SyncOptions.noCircle, KeyOptions.noConsent, SyncOptions.unavailable],
+        options: [leaveHere, skipDamaged, KeyOptions.yes, KeyOptions.passcodeDescriptor],
+        exitCodes: [
+            SyncOptions.noCircle, KeyOptions.noConsent, SyncOptions.unavailable,
+            (.damaged, "a conflict cannot be read, and nothing was changed"),
+        ],
         examples: [("valet sync leave", "Before you give the device away.")])
 
     static let leaveHere = OptionDeclaration(
         name: "here", help: "forget the circle on this device, and tell nobody")
+
+    static let skipDamaged = OptionDeclaration(
+        name: "skip-damaged", help: "give up conflicts that cannot be read, instead of failing")
 
     static let move = CommandDeclaration(
         name: "sync move", abstract: "found a new circle with the items of this one",

@@ -107,12 +107,17 @@ extension KeychainSession {
         try session(in: setting.groups).set(setting.item, value: setting.value(number))
     }
 
+    /// The number of former values of every application, damaged ones included.
+    package func formerCount() throws(KeychainFailure) -> Int { try store.formerCount() }
+
     /// Keeps no former values from now on, and deletes all that are kept, in one step. Returns how
     /// many they were.
-    package func endHistory() throws(KeychainFailure) -> Int {
+    ///
+    /// - Parameter agreed: How many the user knows of; nil if nobody was asked.
+    package func endHistory(atMost agreed: Int?) throws(KeychainFailure) -> Int {
         let setting = KeychainSetting.history
         return try store.deleteHistory(
-            setting: Addition(setting.item, value: setting.value(0)),
+            setting: Addition(setting.item, value: setting.value(0)), atMost: agreed,
             for: session(in: setting.groups).caller)
     }
 

@@ -354,7 +354,7 @@ extension SyncSession {
         guard roster.alarm.isEmpty else { return .alarm }
         if case .left = roster.membership(of: circle.device) {
             // `leave` was broken off after its entry.
-            try forget(keepingReplica: true)
+            try forget()
             return .off
         }
         guard isMember else { return .removed }

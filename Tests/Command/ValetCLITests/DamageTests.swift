@@ -38,6 +38,24 @@ import ValetKeychainModel
         #expect(isBertUnchanged)
     }
 
+    // Promise: 14.2
+    @Test(arguments: [
+        ["undo"], ["undo", "--version", "2"], ["get", "--version", "1"], ["history"],
+    ])
+    func `A former value is not that of the only match while another one is damaged`(
+        _ words: [String]
+    ) throws {
+        try addPasswords()
+        for _ in 1...2 {
+            bench.run("set", "bert", "--service", "s", input: Array("other".utf8))
+            bench.run("set", "bert", "--service", "s", input: Array("value".utf8))
+        }
+        #expect(bench.run(words + ["--service", "s"]) == .damaged)
+        #expect(isBertUnchanged)
+        #expect(bench.run("undo", "bert", "--service", "s") == .success)
+        #expect(!isBertUnchanged)
+    }
+
     @Test func `A password that the command line names is found beside a damaged one`() throws {
         try addPasswords()
         #expect(isBertUnchanged)

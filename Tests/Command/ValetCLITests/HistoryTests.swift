@@ -4,6 +4,7 @@ import Testing
 import ValetKeychainModel
 import ValetKeychainServices
 import ValetKeychainStore
+import ValetSealing
 
 @testable import ValetCLI
 
@@ -137,11 +138,52 @@ import ValetKeychainStore
         #expect(bench.run("settings", "history", "0") == .success)
         set("four")
         #expect(former(1) == "two")
-        #expect(bench.run("settings", "history", "0", "--purge") == .success)
+        #expect(bench.run("settings", "history", "0", "--purge", "--yes") == .success)
         #expect(former(1) == nil)
         #expect(value == "four")
         #expect(bench.run("settings", "--json") == .success)
         #expect(bench.console.outputText == "{\"history\":0}\n")
+    }
+
+    // Promise: 16.1
+    @Test func `settings history 0 --purge asks first`() {
+        set("one", "two")
+        #expect(bench.run("settings", "history", "0", "--purge") == .usage)
+        #expect(bench.console.notes.joined().contains("--yes"))
+        #expect(former(1) == "one")
+        bench.run("settings", "history", "0", "--purge", "--yes")
+        #expect(bench.run("settings", "history", "0", "--purge") == .success)
+    }
+
+    // Promise: 16.2
+    @Test func `settings history 0 --purge removes damaged former values, too`() throws {
+        set("one")
+        try bench.damageItems()
+        set("two", "three")
+        try bench.tamper("UPDATE former SET kept = kept + 1 WHERE reason <> 4")
+        bench.run("history", "key")
+        #expect(bench.console.outputText.split(separator: "\n").count == 2)
+        #expect(bench.run("settings", "history", "0", "--purge", "--yes") == .success)
+        #expect(bench.console.notes.joined().contains("2 former values"))
+        bench.run("history", "key")
+        #expect(bench.console.outputText.isEmpty)
+        #expect(bench.run("doctor") == .success)
+    }
+
+    // Promise: 16.1
+    @Test func `Former values that are kept since the question stay`() throws {
+        set("one", "two", "three")
+        let settings = Caller(
+            applicationIdentifier: "app", accessGroups: [AccessGroup("valet.settings")])
+        let failure = #expect(throws: KeychainFailure.self) {
+            try bench.store.deleteHistory(
+                setting: Addition(
+                    KeychainSetting.history.item,
+                    value: SecretValue(copying: Array("0".utf8).span)),
+                atMost: 1, for: settings)
+        }
+        #expect(failure?.code == .timedOut)
+        #expect(former(2) == "one")
     }
 
     @Test(arguments: ["11", "-1", "many", "3.0"])

@@ -186,7 +186,7 @@ def writes():
         Verb("docker-credential", "erase", input="https://docker.example", effects=[
             Verb("docker-credential", "get", input="https://docker.example")]),
         Verb("settings", "history", "1", effects=[Verb("settings", "--json")]),
-        Verb("settings", "history", "0", "--purge", effects=[Verb("settings", "--json"), former]),
+        Verb("settings", "history", "0", "--purge", "--yes", effects=[Verb("settings", "--json"), former]),
         Verb("rotate", effects=lasting),
         Verb("doctor", "--repair-indexes", effects=lasting),
         Verb("backup", "restore", "{backup}", "--replace", "--passphrase-fd", "0", input=PASSPHRASE,

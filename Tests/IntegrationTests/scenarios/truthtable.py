@@ -150,7 +150,7 @@ GIVEN = (("backup create {folder}/given --passphrase-fd {fd}", b"", PAPER),
          ("set target", b"target 3"), ("remove kept --purge --yes", b""))
 CHANGING_ALL = {
     "settings_history": Verb("settings history 1"),
-    "settings_purge": Verb("settings history 0 --purge"),
+    "settings_purge": Verb("settings history 0 --purge --yes"),
     "repair": Verb("doctor --repair-indexes", damages_index=True,
                    done="rebuilt the indexes"),
     "backup_create": Verb("backup create {folder}/written --passphrase-fd {fd}", lines=(PAPER,),

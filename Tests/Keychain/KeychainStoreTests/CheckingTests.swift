@@ -97,7 +97,7 @@ private final class LockableStore {
         #expect(message(new) == nil)
         #expect(message(old) == "wrong recovery key")
         #expect(message(typed) == "wrong length: 2 characters instead of 40")
-        try store.keychain.rotateKeys(LockableStore.passcode("right"), revokingRecoveryKey: true)
+        try store.keychain.rotateKeys(LockableStore.passcode("right"), revokingRecoveryKey: .any)
         #expect(message(new) == "there is no recovery key")
     }
 

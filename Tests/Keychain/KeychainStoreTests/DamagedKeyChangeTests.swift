@@ -53,7 +53,7 @@ import ValetTestSupport
         case .removing: return try keychain.store.keychain.removePasscode(first.get(), options)
         case .rotating: return try keychain.store.keychain.rotateKeys(nil, options)
         case .revoking:
-            return try keychain.store.keychain.rotateKeys(nil, revokingRecoveryKey: true, options)
+            return try keychain.store.keychain.rotateKeys(nil, revokingRecoveryKey: .any, options)
         case .moving:
             return try keychain.store.keychain.rotateKeys(nil, movingDeviceKeyTo: .ownFile, options)
         }

@@ -325,7 +325,7 @@ import ValetTestSupport
         #expect(
             failure { try epochs.store.keychain.recover(with: others, settingPasscode: nil) }
                 == .authenticationFailed)
-        try epochs.store.keychain.rotateKeys(nil, revokingRecoveryKey: true)
+        try epochs.store.keychain.rotateKeys(nil, revokingRecoveryKey: .any)
         #expect(
             failure { try epochs.store.keychain.recover(with: text, settingPasscode: nil) }
                 == .authenticationFailed)

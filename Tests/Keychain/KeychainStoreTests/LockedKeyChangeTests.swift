@@ -45,7 +45,7 @@ private struct Locked {
     func make(_ change: Change) throws {
         switch change {
         case .rotation: try store.keychain.rotateKeys(passcode)
-        case .revocation: try store.keychain.rotateKeys(passcode, revokingRecoveryKey: true)
+        case .revocation: try store.keychain.rotateKeys(passcode, revokingRecoveryKey: .any)
         case .binding:
             let path = keychain.folder + "/given.key"
             try Data((0..<32).map { UInt8($0) }).write(to: URL(fileURLWithPath: path))

@@ -95,6 +95,79 @@ import ValetTestSupport
         #expect(try keychain.store.keychain.status().quarantinedRowCount == 4)
         #expect(keychain.damage() == [])
     }
+
+    // Promise: 16.1
+    @Test func `A recovery loses no more than its user knows of`() throws {
+        let agreed = try keychain.store.keychain.itemsLostByRecovery()
+        let (folder, away) = (keychain.folder + "/device", keychain.folder + "-away")
+        try FileManager.default.moveItem(atPath: folder, toPath: away)
+        keychain.store.close()
+        let new = try TestKeychain.passcode("new passcode")
+        let error = #expect(throws: KeychainFailure.self) {
+            try keychain.store.keychain.recover(
+                with: text, settingPasscode: new, agreeingTo: agreed)
+        }
+        #expect(error?.code == .timedOut)
+        #expect(error?.message.contains("device key cannot be found any more") == true)
+        try FileManager.default.moveItem(atPath: away, toPath: folder)
+        keychain.store.close()
+        try keychain.store.keychain.unlock(try TestKeychain.passcode("forgotten"))
+        #expect(keychain.readable(of: Self.names) == Set(Self.names))
+    }
+}
+
+/// What is made between a question and the change that it is about.
+@Suite struct `Consent to a key change` {
+    private let keychain = TestKeychain()
+    private let passcode: Passcode
+    private var keys: Keychain { keychain.store.keychain }
+
+    init() throws {
+        passcode = try TestKeychain.passcode("the passcode")
+        try keychain.store.keychain.setPasscode(passcode)
+    }
+
+    // Promise: 16.1
+    @Test func `An item that is stored after the question is not destroyed with the passcode`()
+        throws
+    {
+        let agreed = try keys.lossWithoutPasscode()
+        try keychain.add("a", as: .whenPasscodeSetThisDeviceOnly)
+        let code = failure { try keys.removePasscode(passcode, agreeingTo: agreed) }
+        #expect(code == .timedOut)
+        #expect(keychain.readable(of: ["a"]) == ["a"])
+        try keys.removePasscode(passcode, agreeingTo: keys.lossWithoutPasscode())
+        #expect(keychain.readable(of: ["a"]).isEmpty)
+    }
+
+    // Promise: 16.1
+    @Test func `A recovery key that is made after the question is not revoked`() throws {
+        _ = try keys.createRecoveryKey(passcode)
+        let known = try keys.status().recoveryPublicKey
+        let text = try keys.createRecoveryKey(passcode)
+        let code = failure {
+            try keys.rotateKeys(passcode, revokingRecoveryKey: .only(known))
+        }
+        #expect(code == .timedOut)
+        try keys.checkRecoveryKey(text)
+        try keys.rotateKeys(
+            passcode, revokingRecoveryKey: .only(keys.status().recoveryPublicKey))
+        #expect(try !keys.status().hasRecoveryKey)
+    }
+
+    // Promise: 8.14
+    @Test func `A recovery key is shown before the former one is erased`() throws {
+        _ = try keys.createRecoveryKey(passcode)
+        var isPending = false
+        _ = try keys.createRecoveryKey(
+            passcode,
+            showing: { _ in
+                isPending = FileManager.default.fileExists(
+                    atPath: keychain.folder + "/erase.pending")
+            })
+        #expect(isPending)
+        #expect(try !keys.status().isErasePending)
+    }
 }
 
 @Suite struct `Making a recovery key` {

@@ -156,7 +156,7 @@ extension ItemStore {
         try store.keychain.rotateKeys(other)
         #expect(try store.secrets() == secrets)
         try store.keychain.lock()
-        try store.keychain.rotateKeys(other, revokingRecoveryKey: true)
+        try store.keychain.rotateKeys(other, revokingRecoveryKey: .any)
         #expect(try store.secrets() == secrets.locked)
         try store.keychain.removePasscode(other)
         #expect(try store.secrets() == secrets)

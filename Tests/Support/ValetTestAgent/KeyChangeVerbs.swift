@@ -97,7 +97,7 @@ struct KeyChangeVerbs {
             try store.keychain.recover(
                 with: SecretBytes(copying: Array(words[1].utf8).span),
                 settingPasscode: Self.passcode(words[2]))
-        default: try store.keychain.rotateKeys(Self.passcode(words[1]), revokingRecoveryKey: true)
+        default: try store.keychain.rotateKeys(Self.passcode(words[1]), revokingRecoveryKey: .any)
         }
         return ""
     }

@@ -234,10 +234,20 @@ import ValetTestSupport
         #expect(try here.value("a") == "one")
         let findings = here.store.keychain.diagnose().filter { $0.severity == .damage }
         #expect(findings.map(\.message) == ["entries of sync that were changed or damaged: 1"])
-        try here.synced.end("leave")
+        #expect(try here.synced.end("leave") == UnshownValues())
         try here.join(sendsItems: true)
         try here.sendAll()
         #expect(try here.update { $0.replica?[.afterFirstUnlock].live.count } == 1)
+    }
+
+    @Test func `New keys leave no entry behind whose columns are damaged`() throws {
+        try here.set("a", "one")
+        try exchange()
+        try here.tamper("UPDATE sync_entry SET protection = 99 WHERE kind = 1")
+        let failure = #expect(throws: KeychainFailure.self) {
+            try here.store.keychain.rotateKeys(nil)
+        }
+        #expect(failure?.code == .damaged)
     }
 
     @Test func `A repair keeps the tables`() throws {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import Testing
 import ValetKeychainDatabase
 import ValetKeychainModel
 import ValetKeychainStore
+import ValetSealing
 import ValetSync
+import ValetTestSupport
 
 @testable import ValetSyncAgent
 
@@ -272,10 +275,110 @@ import ValetSync
     @Test func `A circle after another one gets all items`() throws {
         for number in 0..<5 { try here.set("\(number)", "value") }
         try exchange()
-        try there.update { try $0.end() }
+        _ = try there.update { try $0.end() }
         try there.join(sendsItems: true)
         try there.sendAll()
         #expect(try there.update { $0.replica?[.afterFirstUnlock].live.count } == 5)
+    }
+
+    // Promise: 19.14
+    @Test func `The end of a replica makes former values of conflicts`() throws {
+        try makeConflict()
+        for device in [here, there] {
+            let lost = try #require(try device.conflicts.first?.text)
+            // Whatever the setting says.
+            let settings = Caller(
+                applicationIdentifier: "app", accessGroups: [AccessGroup("valet.settings")])
+            try device.store.set(
+                Addition(KeychainSetting.history.item, value: .text("0")), for: settings)
+            #expect(try device.update { try $0.end() } == UnshownValues(kept: 1))
+            #expect(try device.replaced == [lost])
+        }
+    }
+
+    @Test func `A conflict that is shown by now is not dropped`() throws {
+        try makeConflict()
+        let conflict = try #require(try here.conflicts.first)
+        try here.update { try $0.take(conflict.id) }
+        try exchange()
+        let shown = try #require(
+            try here.view { try $0.replica?.shownItems.values.first { $0.source != .row } })
+        guard case .dot(let dot) = shown.source else { return }
+        let failure = #expect(throws: KeychainFailure.self) {
+            try here.update { try $0.drop(Conflict.ID(scope: shown.scope, dot: dot)) }
+        }
+        #expect(failure?.code == .itemNotFound)
+    }
+
+    // Promise: 19.14
+    @Test func `A former circle's conflicts become former values in the next one`() throws {
+        try makeConflict()
+        let lost = try #require(try here.conflicts.first?.text)
+        #expect(try here.update { try $0.end().kept } == 1)
+        try here.join(sendsItems: true)
+        #expect(try here.conflicts.isEmpty)
+        #expect(try here.replaced == [lost])
+    }
+
+    // Promise: 19.14
+    @Test func `A value that was set aside before it was sent becomes a former one`() throws {
+        try setAside()
+        #expect(try there.update { try $0.end() } == UnshownValues(kept: 1))
+        #expect(try there.replaced == ["unsent"])
+    }
+
+    // Promise: 19.14
+    @Test func `A value that cannot be read keeps the circle`() throws {
+        try setAside()
+        try there.tamper("UPDATE sync_entry SET secret = randomblob(72) WHERE kind = 8")
+        let failure = #expect(throws: KeychainFailure.self) { try there.update { try $0.end() } }
+        #expect(failure?.code == .damaged)
+        #expect(failure?.hint?.contains("leave --here --skip-damaged") == true)
+        #expect(try there.view { try $0.replica } != nil)
+        let values = try there.update { try $0.end(losingUnreadable: true) }
+        #expect(values == UnshownValues(unreadable: 1))
+        #expect(try there.view { try $0.replica } == nil)
+    }
+
+    // Promise: 19.14
+    @Test func `A backup says how many conflicts it leaves out`() throws {
+        #expect(try backUp(here).unshownCount == 0)
+        try makeConflict()
+        #expect(try backUp(here).unshownCount == 1)
+        try here.set("c", "settled")
+        #expect(try backUp(here).unshownCount == 1)
+        try here.update { _ in }
+        #expect(try backUp(here).unshownCount == 0)
+    }
+
+    private func backUp(_ device: TestDevice) throws -> BackupReport {
+        let path = device.keychain.folder + "-backup"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        var request = BackupRequest(path: path)
+        request.cost = .lowest
+        return try device.store.keychain.backUp(
+            request, passphrase: SecretBytes(copying: Array("passphrase".utf8).span))
+    }
+
+    private func makeConflict() throws {
+        try here.set("c", "first")
+        try exchange()
+        try here.set("c", "here")
+        try there.set("c", "there")
+        try exchange()
+        try exchange()
+        #expect(try here.conflicts.count == 1)
+    }
+
+    /// `there` shows what `here` has written after it.
+    private func setAside() throws {
+        try here.set("c", "first")
+        try exchange()
+        try there.set("c", "unsent")
+        try there.update { _ in }
+        try here.set("c", "newer")
+        try here.pass(to: there)
+        #expect(try there.value("c") == "newer")
     }
 
     @Test func `An update that fails changes nothing`() throws {
@@ -299,7 +402,7 @@ import ValetSync
         here.restart()
         #expect(try here.update { try $0[NoteName("a")] } == [1, 2, 3])
         try here.update { try $0.set(NoteName("b"), [4]) }
-        try here.update { try $0.end() }
+        _ = try here.update { try $0.end() }
         #expect(try here.view { try $0[NoteName("a")] } == nil)
         #expect(try here.view { try $0[NoteName("b")] } == nil)
         #expect(try here.view { try $0.replica } == nil)

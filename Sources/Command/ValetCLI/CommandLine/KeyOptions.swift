@@ -81,6 +81,11 @@ extension KeyOptions {
     package static let noConsent: (code: ExitCode, help: String) = (
         .usage, "wrong usage, or nobody can be asked and --yes is missing"
     )
+    static let changed: (code: ExitCode, help: String) = (
+        .locked,
+        "more would be destroyed than the command has said, and nothing was changed; or the "
+            + "keychain is busy"
+    )
     static let wrongPasscode: (code: ExitCode, help: String) = (
         .denied, "the passcode is wrong, or you declined"
     )

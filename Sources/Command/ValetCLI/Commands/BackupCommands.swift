@@ -21,7 +21,7 @@ enum BackupCreateCommand {
             "Writes the items of all applications and groups, as they are at one moment. Other "
                 + "programs can use the keychain at the same time. Reports how many items are in "
                 + "the file, and how many were left out because they are for this device only or "
-                + "require the user at each read.",
+                + "require the user at each read. Conflicts of sync are left out, too.",
             "FILE may be '-', for standard output, which gets the backup once it is complete; the "
                 + "report goes to standard error.",
             "FILE gets its name once it is complete and on disk. Until then, and after a failure, "
@@ -44,6 +44,7 @@ enum BackupCreateCommand {
             ("accessControlled", "how many because they require the user at each read"),
             ("damaged", "how many because they are damaged"),
             ("damagedFormerValues", "how many former values were left out, for the same reason"),
+            ("conflicts", "how many values were left out that no item shows: conflicts of sync"),
         ],
         exitCodes: [
             (.notFound, "there is no keychain"),
@@ -105,7 +106,7 @@ extension BackupReport {
             "formerValues": .number(formerCount),
             "thisDeviceOnly": .number(thisDeviceOnlyCount),
             "accessControlled": .number(accessControlledCount), "damaged": .number(damagedCount),
-            "damagedFormerValues": .number(damagedFormerCount),
+            "damagedFormerValues": .number(damagedFormerCount), "conflicts": .number(unshownCount),
         ])
     }
 
@@ -114,6 +115,7 @@ extension BackupReport {
             (thisDeviceOnlyCount, "for this device only"),
             (accessControlledCount, "with an access control"), (damagedCount, "damaged"),
             (damagedFormerCount, "damaged former value" + (damagedFormerCount == 1 ? "" : "s")),
+            (unshownCount, (unshownCount == 1 ? "conflict" : "conflicts") + " of sync"),
         ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
         let items = itemCount == 1 ? "1 item" : "\(itemCount) items"
         let former = formerCount == 0 ? "" : " and " + FormerValue.counted(formerCount)

@@ -288,9 +288,15 @@ extension ItemTarget {
 
     /// Refuses former values of several passwords, and those of one password beside another one.
     private func checkThatOneMatches(_ found: Findings) throws(CLIError) {
-        guard case .password = form, !found.former.isEmpty else { return }
-        // A damaged item does not hide its former values. Whether others match is unknown.
-        let present = (try? found.each.first?.items) ?? []
+        guard case .password(let query) = form, !found.former.isEmpty else { return }
+        let present: [StoredItem]
+        do throws(KeychainFailure) {
+            present = try found.each.first?.items ?? []
+        } catch {
+            // A damaged item does not hide the former values of the name that the user gives.
+            guard query.attributes[.account] != nil else { throw CLIError(error) }
+            present = []
+        }
         let places = Set((found.former.compactMap(\.item) + present).map { SecretPlace($0) })
         let count = max(places.count, Set(found.former.compactMap(\.name)).count)
         guard count > 1 else { return }

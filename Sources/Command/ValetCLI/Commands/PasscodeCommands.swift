@@ -148,7 +148,7 @@ enum PasscodeRemoveCommand {
         exitCodes: [
             KeyOptions.noKeychain,
             (.failure, "there is no passcode to remove, or another failure"),
-            KeyOptions.noConsent,
+            KeyOptions.noConsent, KeyOptions.changed,
             KeyOptions.damagedItems, KeyOptions.wrongPasscode,
         ],
         examples: [
@@ -170,7 +170,7 @@ enum PasscodeRemoveCommand {
             of: store, for: "The keychain's passcode, to remove it.")
         try context.changingKeys(of: store, skippingDamaged: options.skipsDamaged) {
             (epoch) throws(KeychainFailure) in
-            try store.keychain.removePasscode(passcode, epoch)
+            try store.keychain.removePasscode(passcode, agreeingTo: loss, epoch)
         }
         context.console.note("valet: the passcode is removed")
         return .success

@@ -65,17 +65,32 @@ enum RecoveryCreateCommand {
         }
         let passcode = try context.dialogue(options.passcode).passcode(
             of: store, for: "The keychain's passcode, to make a recovery key.")
-        let text: SecretBytes
+        // The consent covers the recovery key in `status`, not one that was made since.
+        try create(in: store, passcode, context) { (known) in
+            known == nil || known == status.recoveryPublicKey || options.isAgreed
+        }
+        return .success
+    }
+
+    /// - Parameter isAgreed: Whether the recovery key with this public half may be replaced.
+    private static func create(
+        in store: ItemStore, _ passcode: Passcode?, _ context: Context,
+        replacing isAgreed: (_ known: [UInt8]?) -> Bool
+    ) throws(CLIError) {
         var isReplacing = false
         var pendingErasure: KeychainFailure?
+        var loss: CLIError?
         do {
-            text = try store.keychain.createRecoveryKey(passcode) {
+            _ = try store.keychain.createRecoveryKey(passcode) {
                 (known) throws(KeychainFailure) in
-                // The consent covers the recovery key in `status`, not one that was made since.
-                if known != nil, known != status.recoveryPublicKey, !options.isAgreed {
-                    throw otherKey
-                }
+                guard isAgreed(known) else { throw otherKey }
                 isReplacing = known != nil
+            } showing: { (text) in
+                do throws(CLIError) {
+                    try show(text, on: context.console)
+                } catch {
+                    loss = error
+                }
             } pendingErasure: {
                 pendingErasure = $0
             }
@@ -88,8 +103,7 @@ enum RecoveryCreateCommand {
         } else if isReplacing {
             context.console.note("valet: the earlier recovery key no longer opens the keychain")
         }
-        try show(text, on: context.console)
-        return .success
+        if let loss { throw loss }
     }
 
     private static func show(
@@ -171,7 +185,7 @@ struct RecoveryUseCommand {
         exitCodes: [
             (.failure, "there is no recovery key, or no device key at its place"),
             KeyOptions.noKeychain,
-            KeyOptions.noConsent,
+            KeyOptions.noConsent, KeyOptions.changed,
             (.denied, "the recovery key is wrong or mistyped, or you declined"),
         ],
         examples: [
@@ -206,13 +220,13 @@ struct RecoveryUseCommand {
         context.console.note("valet: with the right key, \(Self.text(lost))")
         if lost.areSyncSecretsLost {
             context.console.note(
-                "valet: without its device key, this device is no longer in its circle: join it "
-                    + "again with 'valet sync join'")
+                "valet: without its device key, this device is no longer in its circle: use "
+                    + "'valet sync leave --here', then 'valet sync join'")
         }
         if status.deviceKeySource == .tpm { noteLostTPM(of: store, context.console) }
         try context.console.requireConsent(
             to: "Recover the keychain?", isGiven: options.isAgreed)
-        try recover(store, context)
+        try recover(store, agreeingTo: lost, context)
         context.noteLockState("the keychain is recovered", of: store)
         guard place != nil else { return .success }
         context.console.afterEffect { () throws(CLIError) in
@@ -252,7 +266,9 @@ struct RecoveryUseCommand {
             "with a backup, set \(files) aside, as with 'mv', and run 'valet backup restore FILE'"
     }
 
-    private func recover(_ store: ItemStore, _ context: Context) throws(CLIError) {
+    private func recover(
+        _ store: ItemStore, agreeingTo lost: LostItems, _ context: Context
+    ) throws(CLIError) {
         let key = try recoveryKey(of: store, context.otherSecrets(keyDescriptor))
         var passcode: Passcode?
         if setsPasscode {
@@ -262,7 +278,8 @@ struct RecoveryUseCommand {
         try context.changingKeys(of: store) { (epoch) throws(KeychainFailure) in
             do throws(KeychainFailure) {
                 return try store.keychain.recover(
-                    with: key, settingPasscode: passcode, deviceKeyFrom: place, epoch)
+                    with: key, settingPasscode: passcode, deviceKeyFrom: place,
+                    agreeingTo: lost, epoch)
             } catch {
                 // The old place has no device key any more: say how to choose another.
                 guard error.code == .keyUnavailable, place == nil else { throw error }
@@ -341,6 +358,7 @@ enum RecoveryRevokeCommand {
         exitCodes: [
             (.failure, "there is no recovery key, or another failure"), KeyOptions.noKeychain,
             KeyOptions.noConsent, KeyOptions.damagedItems, KeyOptions.wrongPasscode,
+            (.locked, "there is another recovery key by now; or the keychain is busy"),
         ],
         examples: [("valet recovery revoke", "When the paper was lost.")])
 
@@ -358,7 +376,8 @@ enum RecoveryRevokeCommand {
             of: store, for: "The keychain's passcode, to revoke the recovery key.")
         try context.changingKeys(of: store, skippingDamaged: options.skipsDamaged) {
             (epoch) throws(KeychainFailure) in
-            try store.keychain.rotateKeys(passcode, revokingRecoveryKey: true, epoch)
+            try store.keychain.rotateKeys(
+                passcode, revokingRecoveryKey: .only(status.recoveryPublicKey), epoch)
         }
         context.console.note("valet: the recovery key no longer opens the keychain")
         return .success

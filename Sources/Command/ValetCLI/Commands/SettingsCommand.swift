@@ -21,10 +21,12 @@ enum SettingsCommand {
                 + "keychain, sealed like its items.",
             "history: how many former values of each secret are kept, 0 to 10 (default: 3). A "
                 + "smaller number takes effect with the next change of each secret. 0 keeps none "
-                + "from now on; with --purge, those of all applications are removed at once.",
+                + "from now on; with --purge, those of all applications are removed at once, "
+                + "damaged ones, too. This cannot be undone: it asks first, or needs --yes.",
         ],
-        arguments: [name, value], options: [purge, ItemOptions.json],
+        arguments: [name, value], options: [purge, KeyOptions.yes, ItemOptions.json],
         schema: [("history", "how many former values of each secret are kept")],
+        exitCodes: [KeyOptions.noConsent, KeyOptions.changed],
         examples: [
             ("valet settings", "Shows all."),
             ("valet settings history 0 --purge", "Keeps no former values."),
@@ -42,8 +44,7 @@ enum SettingsCommand {
                 try requesting(keychain.attempt(keychain.session.set(setting, to: number)))
                 return .success
             }
-            let count = try requesting(keychain.attempt(keychain.session.endHistory()))
-            context.console.note("valet: removed \(FormerValue.counted(count))")
+            try purge(keychain, isAgreed: values.has(KeyOptions.yes), context.console)
             return .success
         }
         if values.has(purge) { throw purgeNeedsZero }
@@ -56,6 +57,23 @@ enum SettingsCommand {
         try StatusReport(fields: fields)
             .write(to: context.console, asJSON: values.has(ItemOptions.json))
         return .success
+    }
+
+    private static func purge(
+        _ keychain: CommandKeychain, isAgreed: Bool, _ console: any Console
+    ) throws(CLIError) {
+        var agreed: Int?
+        if !isAgreed {
+            let count = try requesting(keychain.attempt(keychain.session.formerCount()))
+            if count > 0 {
+                try console.requireConsent(
+                    to: "Remove \(FormerValue.counted(count)) of all applications for good?",
+                    isGiven: false)
+            }
+            agreed = count
+        }
+        let count = try requesting(keychain.attempt(keychain.session.endHistory(atMost: agreed)))
+        console.note("valet: removed \(FormerValue.counted(count))")
     }
 
     private static let purgeNeedsZero = CLIError.usage("'--purge' goes with 'history 0' alone")

@@ -74,6 +74,8 @@ package struct KeyChangePlan: ~Copyable {
     let unlockingSince: LockMoment?
     /// Rows whose loss is expected. They do not count as damaged.
     package var expectedLoss: RowKinds?
+    /// What the user knows to be destroyed; nil if nobody was asked. More makes the change fail.
+    package var agreedLoss: AgreedLoss?
 
     /// The header after the change, with the keybag of the next epoch.
     ///

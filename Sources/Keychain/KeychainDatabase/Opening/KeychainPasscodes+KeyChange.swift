@@ -76,6 +76,7 @@ extension KeychainPasscodes {
         let isMade = try replaceKeys(
             of: header, unlockingSince: plan.unlockingSince
         ) { (writer) throws(KeychainFailure) in
+            try checkLoss(plan.agreedLoss, writer)
             let new = try plan.successor(of: header)
             let opened = try new.unlock(with: plan.protector)
             let (keys, proof) = try plan.open(header)
@@ -97,6 +98,17 @@ extension KeychainPasscodes {
         // Under a lock of its own: readers that wait for the new keys need not wait for this.
         outcome.pendingErasure = erasure.eraseAfterChange(deadline)
         return outcome
+    }
+
+    private func checkLoss(
+        _ agreed: AgreedLoss?, _ writer: RowWriter
+    ) throws(KeychainFailure) {
+        guard let agreed,
+            try !translating(agreed.covers(writer.connection), during: operation)
+        else { return }
+        throw .changedSinceQuestion(
+            "since the question, other programs have stored more that would be lost",
+            during: operation)
     }
 
     /// - Returns: The number of damaged rows that were set aside.

@@ -147,13 +147,16 @@ package struct KeychainPasscodes {
     /// tell whether somebody else has replaced the keybag. Erases the former keybag, which a former
     /// recovery key opens.
     ///
-    /// - Parameter change: Makes the new keybag from the current one, and from the encoded settings
-    ///   that are stored with the new one.
+    /// - Parameters:
+    ///   - committed: Called after the change, before the former keybag is erased.
+    ///   - change: Makes the new keybag from the current one, and from the encoded settings that
+    ///     are stored with the new one.
     /// - Returns: nil, with nothing changed, if the keychain has changed since `header`.
     /// - Throws: ``KeychainFailure``: `authenticationFailed` for a wrong passcode, `timedOut`,
     ///   `diskFull`, `readOnly`. Then nothing has changed.
     package func replaceKeybag(
         of header: KeychainHeader, openedBy opener: borrowing Protector,
+        committed: () -> Void = {},
         _ change: (LockedKeybag, _ settings: [UInt8]) throws(KeychainFailure) -> LockedKeybag
     ) throws(KeychainFailure) -> KeyChangeOutcome? {
         var settings = header.settings
@@ -168,33 +171,16 @@ package struct KeychainPasscodes {
             return (new, opened)
         }
         guard isReplaced else { return nil }
+        committed()
         var outcome = KeyChangeOutcome()
         outcome.pendingErasure = erasure.eraseAfterChange(deadline)
         return outcome
     }
 
-    // Counting rows, which needs no keys. In the column `flags`, 768 is the mask of the presence
-    // kind, and 6 the bits of a tombstone and of the keychain's own items: ``RowFlags``.
-
-    /// The numbers of items and of former values that belong to all of `kinds`.
+    /// The numbers of items and of former values that belong to all of `kinds`. Needs no keys.
     package func loss(of kinds: [RowKinds]) throws(KeychainFailure) -> ItemLoss {
         try read { (store) throws(KeychainFailure) in
-            try translating(operation) { () throws(SystemError) in
-                let isCounted = { (row: RowKinds.Visible) in
-                    kinds.allSatisfy { $0.contains(row) }
-                }
-                return ItemLoss(
-                    itemCount: try RowKinds.count(
-                        """
-                        SELECT protection, flags & 768, count(*) FROM item WHERE flags & 6 = 0
-                        GROUP BY protection, flags & 768
-                        """, on: store.connection, isCounted),
-                    formerCount: try RowKinds.count(
-                        """
-                        SELECT protection, flags & 768, count(*) FROM former WHERE reason <> 4
-                        GROUP BY protection, flags & 768
-                        """, on: store.connection, isCounted))
-            }
+            try translating(ItemLoss(of: kinds, in: store.connection), during: operation)
         }
     }
 }

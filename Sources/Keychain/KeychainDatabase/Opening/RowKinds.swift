@@ -58,6 +58,51 @@ package struct RowKinds {
     }
 }
 
+/// Rows that a key change destroys, and how many its user knows of.
+package struct AgreedLoss {
+    private let kinds: RowKinds
+    private let loss: ItemLoss
+
+    package init(of kinds: RowKinds, _ loss: ItemLoss) { (self.kinds, self.loss) = (kinds, loss) }
+
+    /// Whether the change would destroy no more than the user knows of.
+    func covers(_ connection: Connection) throws(SystemError) -> Bool {
+        let now = try ItemLoss(of: [kinds], in: connection)
+        return now.itemCount <= loss.itemCount && now.formerCount <= loss.formerCount
+    }
+}
+
+extension ItemLoss {
+    /// The numbers of items and of former values that belong to all of `kinds`. In the column
+    /// `flags`, 768 is the mask of the presence kind, and 6 the bits of a tombstone and of the
+    /// keychain's own items: ``RowFlags``.
+    init(of kinds: [RowKinds], in connection: Connection) throws(SystemError) {
+        let isCounted = { (row: RowKinds.Visible) in kinds.allSatisfy { $0.contains(row) } }
+        self.init(
+            itemCount: try RowKinds.count(
+                """
+                SELECT protection, flags & 768, count(*) FROM item WHERE flags & 6 = 0
+                GROUP BY protection, flags & 768
+                """, on: connection, isCounted),
+            formerCount: try RowKinds.count(
+                """
+                SELECT protection, flags & 768, count(*) FROM former WHERE reason <> 4
+                GROUP BY protection, flags & 768
+                """, on: connection, isCounted))
+    }
+}
+
+extension KeychainFailure {
+    /// The failure of a call that would destroy something else than its user has agreed to.
+    package static func changedSinceQuestion(
+        _ what: String, during operation: String
+    ) -> KeychainFailure {
+        KeychainFailure(
+            .timedOut, during: operation, message: "\(what); nothing was changed",
+            hint: "run the command again, and look at what it says first")
+    }
+}
+
 /// Counts of rows, which need no key.
 package enum RowCount {
     /// The number of a person's items of each presence kind, where kind 0 needs no presence. Bits 8
@@ -82,6 +127,11 @@ package enum RowCount {
     /// The number of damaged rows that were set aside.
     package static func setAside(in connection: Connection) throws(SystemError) -> Int {
         try count(Statement("SELECT count(*) FROM former WHERE reason = 4", on: connection))
+    }
+
+    /// The number of former values, damaged ones included.
+    package static func former(in connection: Connection) throws(SystemError) -> Int {
+        try count(Statement("SELECT count(*) FROM former", on: connection))
     }
 
     private static func count(_ statement: Statement) throws(SystemError) -> Int {

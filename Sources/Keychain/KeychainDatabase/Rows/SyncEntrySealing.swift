@@ -166,6 +166,23 @@ extension SealedSyncEntry {
     /// The bytes of a record's salt, before its content.
     package static let saltByteCount = 16
 
+    /// The byte of a content that says that the item has moved to the other scope.
+    private static let movedKind: UInt8 = 2
+
+    /// Whether the record of this entry is no *moved* one, and its value is another than `value`.
+    fileprivate func differs(from value: SecretValue?, _ secret: SecretValue) -> Bool {
+        let start = Self.saltByteCount
+        return secret.withBytes { bytes in
+            guard bytes[start + 2] != Self.movedKind else { return false }
+            let listByteCount = (3..<7).reduce(0) { $0 << 8 | Int(bytes[start + $1]) }
+            let end = bytes.extracting(min(start + 7 + listByteCount, bytes.count)..<bytes.count)
+            // A value has its length before it.
+            guard let value else { return !end.isEmpty }
+            return end.count != value.byteCount + 4
+                || !SecretValue(copying: end.extracting(4..<end.count)).isEqual(to: value)
+        }
+    }
+
     /// The item's names in the record of this entry; nil if there is no content.
     func names(in secret: SecretValue) -> (ItemClass, ItemContent)? {
         let start = Self.saltByteCount
@@ -180,5 +197,30 @@ extension SealedSyncEntry {
             let content = try? ItemContent(itemClass, list)
         else { return nil }
         return (itemClass, content)
+    }
+}
+
+extension RowKeys {
+    /// How many values sync keeps that no row shows, such as conflicts. Entries that do not open
+    /// count as well.
+    ///
+    /// - Throws: ``SystemError``: `lockedRow`.
+    package func unshownCount(_ store: RowConnection) throws(SystemError) -> Int {
+        var count = 0
+        for (kind, id) in try store.sync.recordNames() {
+            let isShown = try unlessDamaged { () throws(SystemError) in
+                guard let entry = try store.sync.entry(kind, id),
+                    let secret = try openSecret(entry)
+                else { throw .row(.damagedContent) }
+                guard let names = entry.names(in: secret) else { return true }
+                let place = hasher.place(
+                    names.0, names.1.attributes, group: names.1.accessGroup, isSynchronizable: true)
+                let row = try store.row(in: place)
+                let shown = try unlessDamaged { () throws(SystemError) in try row.map(openUnused) }
+                return !entry.differs(from: (shown ?? nil)?.value, secret)
+            }
+            if isShown != true { count += 1 }
+        }
+        return count
     }
 }

@@ -26,6 +26,7 @@ package final class SyncTables: @unchecked Sendable {
     private let deleteItem: Statement
     private let entry: Statement
     private let entries: Statement
+    private let records: Statement
     private let upsert: Statement
     private let deleteEntry: Statement
     private let deleteKind: Statement
@@ -49,6 +50,8 @@ package final class SyncTables: @unchecked Sendable {
         deleteItem = Statement("DELETE FROM sync_item WHERE id = ?1", on: connection)
         entry = Statement(Self.entryOfName, on: connection)
         entries = Statement(Self.entriesOfKinds, on: connection)
+        records = Statement(
+            "SELECT kind, id FROM sync_entry WHERE kind IN (1, 8)", on: connection)
         upsert = Statement(Self.upsertion, on: connection)
         deleteEntry = Statement(
             "DELETE FROM sync_entry WHERE kind = ?1 AND id = ?2", on: connection)
@@ -217,6 +220,16 @@ package final class SyncTables: @unchecked Sendable {
         while try run.step(), try body(SealedSyncEntry(run)) {}
     }
 
+    /// The names of all entries whose secret is a record, readable or not.
+    package func recordNames() throws(SystemError) -> [(kind: UInt8, id: [UInt8])] {
+        let run = try records.start()
+        var names: [(kind: UInt8, id: [UInt8])] = []
+        while try run.step() {
+            names.append((UInt8(truncatingIfNeeded: run.int64(0)), run.blob(1)))
+        }
+        return names
+    }
+
     /// Writes an entry, over an earlier one with its name.
     package func put(_ entry: SealedSyncEntry) throws(SystemError) {
         let run = try upsert.start()
@@ -284,6 +297,10 @@ extension RowTransaction {
         let isLast = try store.sync.forEachFormerEntry(
             startingAt: number, than: state.epoch.keys.epoch
         ) { entry in
+            guard let entry else {
+                damagedCount += 1
+                return true
+            }
             batch.append(entry)
             byteCount += entry.facts.count + (entry.secret?.count ?? 0)
             return byteCount < Self.batchByteCount
@@ -331,16 +348,16 @@ extension RowTransaction {
 }
 
 extension SyncTables {
-    /// - Parameter body: Returns whether to go on.
+    /// - Parameter body: Gets nil for an entry with a damaged column. Returns whether to go on.
     /// - Returns: true after the last entry; false if `body` stopped before.
     fileprivate func forEachFormerEntry(
-        startingAt number: Int64, than epoch: Epoch, _ body: (SealedSyncEntry) -> Bool
+        startingAt number: Int64, than epoch: Epoch, _ body: (SealedSyncEntry?) -> Bool
     ) throws(SystemError) -> Bool {
         let run = try formerEntries.start()
         try run.bind(number, at: 1)
         try run.bind(epoch.column, at: 2)
         while try run.step() {
-            guard let entry = try? SealedSyncEntry(run) else { continue }
+            let entry = try unlessDamaged { () throws(SystemError) in try SealedSyncEntry(run) }
             guard body(entry) else { return false }
         }
         return true

@@ -174,19 +174,32 @@ extension RowTransaction {
         return true
     }
 
-    /// Keeps what another device has replaced or removed, unless that is kept already.
+    /// Keeps what another device has replaced or removed, and deletes the oldest former rows of the
+    /// name above the limit.
     package func keepReplaced(
         _ itemClass: ItemClass, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?
     ) throws(KeychainFailure) {
+        guard let kept = try keepUnlessKnown(itemClass, kind, item, value: value),
+            let limit = try knownNumber(of: .history)
+        else { return }
+        try dropFormer(of: item.index.place, beyond: limit, sparing: kept)
+    }
+
+    /// Keeps a value as one that another device has replaced, whatever the limit.
+    ///
+    /// - Returns: nil if the value is kept already.
+    package func keepUnlessKnown(
+        _ itemClass: ItemClass, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?
+    ) throws(KeychainFailure) -> Int64? {
         let known = try translating(
             store.formerRows(of: item.index.place, state.hasher), during: operation)
         for row in known.compactMap(\.sound) where !state.isLocked(row.header) {
             guard let old = try openIfSound(row), old.content == item.content else { continue }
-            if value.map({ old.value?.isEqual(to: $0) == true }) ?? (old.value == nil) { return }
+            if value.map({ old.value?.isEqual(to: $0) == true }) ?? (old.value == nil) {
+                return nil
+            }
         }
-        let kept = try insertFormer(itemClass, kind, item, value: value, (nil, .replaced))
-        guard let limit = try knownNumber(of: .history) else { return }
-        try dropFormer(of: item.index.place, beyond: limit, sparing: kept)
+        return try insertFormer(itemClass, kind, item, value: value, (nil, .replaced))
     }
 }
 
@@ -241,22 +254,38 @@ extension ItemStore {
         if isDone == nil { throw keychain.notFound(operation) }
     }
 
-    /// Deletes every former value of every application, and keeps none from now on, in one step.
-    /// Returns how many they were.
+    private static let deletingFormer = "delete former values"
+
+    /// The number of former values of every application, damaged ones included.
+    package func formerCount() throws(KeychainFailure) -> Int {
+        try readRows(Self.deletingFormer) { (snapshot) throws(KeychainFailure) in
+            try translating(
+                RowCount.former(in: snapshot.store.connection), during: Self.deletingFormer)
+        } ?? 0
+    }
+
+    /// Deletes every former value of every application, damaged ones included, and keeps none from
+    /// now on, in one step. Returns how many they were.
     ///
-    /// - Parameter setting: The setting with its new value, which `caller` may write.
+    /// - Parameters:
+    ///   - setting: The setting with its new value, which `caller` may write.
+    ///   - agreed: How many the user knows of; nil if nobody was asked. If there are more, nothing
+    ///     is changed.
     package func deleteHistory(
-        setting: Addition, for caller: Caller
+        setting: Addition, atMost agreed: Int?, for caller: Caller
     ) throws(KeychainFailure) -> Int {
-        let operation = "delete former values"
+        let operation = Self.deletingFormer
         return try writeRows(operation, creating: true) { (rows) throws(KeychainFailure) in
-            try ItemTransaction(rows, caller).set(setting)
-            return try translating(operation) { () throws(SystemError) in
-                let connection = rows.store.connection
-                let before = connection.changedRowCount
-                try Statement("DELETE FROM former WHERE reason <> 4", on: connection).execute()
-                return Int(connection.changedRowCount - before)
+            let connection = rows.store.connection
+            let count = try translating(RowCount.former(in: connection), during: operation)
+            if let agreed, count > agreed {
+                throw .changedSinceQuestion(
+                    "since the question, there are more former values", during: operation)
             }
+            try ItemTransaction(rows, caller).set(setting)
+            try translating(
+                Statement("DELETE FROM former", on: connection).execute(), during: operation)
+            return count
         } ?? 0
     }
 }

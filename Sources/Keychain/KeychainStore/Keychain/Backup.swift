@@ -55,23 +55,26 @@ extension Keychain {
         let cost = if let cost = request.cost { cost } else { try Self.calibratedCost(operation) }
         let milliseconds = store.now.logicalTime >> 16
         let copied = try store.readRows(operation) {
-            (snapshot) throws(KeychainFailure) -> (RowSpool, RowKeys) in
+            (snapshot) throws(KeychainFailure) -> (RowSpool, RowKeys, Int) in
             let state = snapshot.state
             return try translating(operation) { () throws(SystemError) in
                 try state.checkMigratableClasses()
                 let rows = try RowSpool(
                     copying: snapshot.store, state.hasher,
                     folders: request.spoolFolders(beside: store.location))
-                return (rows, state)
+                return (rows, state, try state.unshownCount(snapshot.store))
             }
         }
-        guard let (rows, state) = copied else { throw absent }
+        guard let (rows, state, unshownCount) = copied else { throw absent }
         // If the keychain was replaced, the read alone is made again. What follows is made once.
         let origin = BackupOrigin(keychainID: state.keychainID, milliseconds: milliseconds)
         let writer = try BackupWriter(
             to: request.path, replacing: request.isReplacing, origin: origin,
             passphrase: passphrase, cost: cost)
-        return try BackupPass(writer, state).run(rows, skippingDamaged: request.skipsDamaged)
+        var report = try BackupPass(writer, state).run(
+            rows, skippingDamaged: request.skipsDamaged)
+        report.unshownCount = unshownCount
+        return report
     }
 
     private var absent: KeychainFailure {
@@ -252,6 +255,8 @@ package struct BackupReport: Hashable, Sendable {
     package var damagedCount = 0
     /// Former values left out because they are damaged.
     package var damagedFormerCount = 0
+    /// Values left out because sync keeps them and no item shows them, such as conflicts.
+    package var unshownCount = 0
     /// Why a power cut may take the name of the finished file away.
     package var warning: KeychainFailure?
 

@@ -14,6 +14,8 @@ struct KeyChange {
     let options: KeyChangeOptions
     /// Rows whose loss is expected. They do not count as damaged.
     var expectedLoss: RowKinds?
+    /// What the user knows to be destroyed; nil if nobody was asked.
+    var agreedLoss: AgreedLoss?
 
     /// Prepares and makes the change.
     ///
@@ -33,6 +35,7 @@ struct KeyChange {
                 request.unlocks ? try keys.moment(of: header, mustHavePage: true) : nil
             var plan = try keys.plan(header, open(keys, header), to: request, since: moment)
             plan.expectedLoss = expectedLoss
+            plan.agreedLoss = agreedLoss
             return plan
         } _: { (keys, header, plan) throws(KeychainFailure) in
             try keys.countingWrongPasscodes { () throws(KeychainFailure) in

@@ -52,13 +52,17 @@ extension Keychain {
 
     /// Removes the passcode, and with it every item that exists only with a passcode.
     ///
+    /// - Parameter loss: What ``lossWithoutPasscode()`` has said; nil if nobody was asked.
     /// - Returns: What the change has done besides.
-    /// - Throws: As ``changePasscode(_:to:_:)``.
+    /// - Throws: As ``changePasscode(_:to:_:)``; `timedOut`, with nothing changed, if more than
+    ///   `loss` would be destroyed.
     @discardableResult
     package func removePasscode(
-        _ old: Passcode, _ options: KeyChangeOptions = KeyChangeOptions()
+        _ old: Passcode, agreeingTo loss: ItemLoss? = nil,
+        _ options: KeyChangeOptions = KeyChangeOptions()
     ) throws(KeychainFailure) -> KeyChangeOutcome {
-        let change = KeyChange(store: store, operation: "remove the passcode", options: options)
+        var change = KeyChange(store: store, operation: "remove the passcode", options: options)
+        change.agreedLoss = loss.map { AgreedLoss(of: .needingPasscode, $0) }
         return try replacePasscode(old, by: nil, change)
     }
 
@@ -82,17 +86,18 @@ extension Keychain {
     ///
     /// - Parameters:
     ///   - passcode: The current passcode; nil if none is set.
-    ///   - revokingRecoveryKey: Whether the recovery key no longer opens the keychain.
+    ///   - revocation: Which recovery key no longer opens the keychain.
     ///   - place: The new source of the device secret; nil keeps the current one.
     ///   - pcrs: For a move to a TPM, the PCRs that must have their present values before the TPM
     ///     releases the device secret; nil for none.
     /// - Returns: What the change has done besides.
     /// - Throws: ``KeychainFailure``: `invalidRequest` for a PCR above 23, or without a TPM;
     ///   `interactionNotAllowed` if a passcode is needed, `authenticationFailed` for a wrong one;
-    ///   and as ``setPasscode(_:_:)``.
+    ///   `timedOut` if the keychain has another recovery key than the one to revoke; and as
+    ///   ``setPasscode(_:_:)``.
     @discardableResult
     package func rotateKeys(
-        _ passcode: Passcode?, revokingRecoveryKey: Bool = false,
+        _ passcode: Passcode?, revokingRecoveryKey revocation: Revocation = .none,
         movingDeviceKeyTo place: DeviceKeySource? = nil, boundTo pcrs: [Int]? = nil,
         _ options: KeyChangeOptions = KeyChangeOptions()
     ) throws(KeychainFailure) -> KeyChangeOutcome {
@@ -102,16 +107,38 @@ extension Keychain {
             var next = KeyChangeRequest(
                 passcode: header.lockState == nil ? nil : passcode, stretching: store.stretching,
                 patience: store.timeLimit)
-            next.keepsRecoveryKey = !revokingRecoveryKey
+            next.keepsRecoveryKey = revocation == .none
             next.unlocks = false
             next.source = place
             next.registers = registers
             return next
         } openedBy: { (keys, header) throws(KeychainFailure) in
             if place == .keyFile { try keys.source.checkGivenFileIsElsewhere() }
+            if case .only(let key) = revocation,
+                try header.keybag.recoveryPublicKey?.bytes != key
+            {
+                throw .changedSinceQuestion(
+                    "since the question, the recovery key was replaced or revoked",
+                    during: Self.rotating)
+            }
             return .protector(try keys.protector(of: header, passcode))
         }
     }
 
     private static let rotating = "change the keys"
+}
+
+/// Which recovery key a key change voids.
+package enum Revocation: Hashable, Sendable {
+    case none, any
+    /// The one with this public half; the change fails if there is another one.
+    case only([UInt8]?)
+}
+
+extension RowKinds {
+    /// What exists only while a passcode is set: items of the class
+    /// `whenPasscodeSetThisDeviceOnly`, and those that require the user's presence.
+    static var needingPasscode: RowKinds {
+        RowKinds([.whenPasscodeSetThisDeviceOnly], needing: PresencePair.allCases)
+    }
 }

@@ -20,14 +20,17 @@ extension Keychain {
     ///   - check: Called with the public half of the recovery key to be replaced, nil for none. If
     ///     it throws, nothing is changed. It is called again if that key changes before this call
     ///     holds the lock.
-    ///   - note: Called, after the change, with the reason why the previous key may still open what
-    ///     is on the disk.
+    ///   - show: Called with the text directly after the change, and before a previous key is
+    ///     erased, which may take long: the text is lost if the program ends before it is shown.
+    ///   - note: Called, at the end, with the reason why the previous key may still open what is on
+    ///     the disk.
     /// - Returns: The text to write down: 49 bytes of ASCII. No other copy exists.
     /// - Throws: ``KeychainFailure``: `interactionNotAllowed` if a passcode is needed,
     ///   `authenticationFailed` for a wrong one, `timedOut`.
     package func createRecoveryKey(
         _ passcode: Passcode?,
         replacing check: (_ known: [UInt8]?) throws(KeychainFailure) -> Void = { _ in },
+        showing show: (borrowing SecretBytes) -> Void = { _ in },
         pendingErasure note: (KeychainFailure) -> Void = { _ in }
     ) throws(KeychainFailure) -> SecretBytes {
         let key = RecoveryKey.random()
@@ -37,7 +40,9 @@ extension Keychain {
             return try keys.protector(of: header, passcode)
         } _: { (keys, header, opener) throws(KeychainFailure) in
             try keys.countingWrongPasscodes { () throws(KeychainFailure) in
-                try keys.replaceKeybag(of: header, openedBy: opener) {
+                try keys.replaceKeybag(
+                    of: header, openedBy: opener, committed: { show(key.text) }
+                ) {
                     (keybag, settings) throws(KeychainFailure) in
                     try keybag.addingRecoveryKey(key.publicKey, with: opener, settings: settings)
                 }
@@ -61,11 +66,9 @@ extension Keychain {
             let hasDeviceKey = try keys.deviceSecretAtHand(header) != nil
             let lost = RowKinds.lostByRecovery(
                 hasDeviceKey: hasDeviceKey, settingPasscode: setsPasscode)
-            let needing = RowKinds([.whenPasscodeSetThisDeviceOnly], needing: PresencePair.allCases)
-            let loss = try keys.loss(of: [lost])
             return LostItems(
-                count: loss.itemCount, formerCount: loss.formerCount,
-                needingPasscodeCount: try keys.loss(of: [lost, needing]).itemCount,
+                hasDeviceKey: hasDeviceKey, loss: try keys.loss(of: [lost]),
+                needingPasscodeCount: try keys.loss(of: [lost, .needingPasscode]).itemCount,
                 areSyncSecretsLost: header.keybag.hasSyncSecrets && !hasDeviceKey)
         }
     }
@@ -79,7 +82,10 @@ extension Keychain {
     ///   - new: The new passcode; nil for none.
     ///   - place: The source of the new device secret; nil for the source of the old secret, or for
     ///     `device.key` if that source is a TPM.
-    /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain;
+    ///   - agreed: What ``itemsLostByRecovery(settingPasscode:)`` has said; nil if nobody was
+    ///     asked.
+    /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain; `timedOut`, with
+    ///   nothing changed, if more than `agreed` would be lost, or the device key came or went;
     ///   `authenticationFailed` for a mistyped text, or the key of another keychain;
     ///   `keyUnavailable` if the source has no device secret; `diskFull`, `timedOut`.
     /// - Returns: What the recovery has done besides. Lost rows do not count as damaged:
@@ -87,16 +93,19 @@ extension Keychain {
     @discardableResult
     package func recover(
         with text: borrowing SecretBytes, settingPasscode new: Passcode?,
-        deviceKeyFrom place: DeviceKeySource? = nil,
+        deviceKeyFrom place: DeviceKeySource? = nil, agreeingTo agreed: LostItems? = nil,
         _ options: KeyChangeOptions = KeyChangeOptions()
     ) throws(KeychainFailure) -> KeyChangeOutcome {
-        let expected = try store.workOnKeys(Self.recovering) { (keys) throws(KeychainFailure) in
-            RowKinds.lostByRecovery(
-                hasDeviceKey: try keys.deviceSecretAtHand(keys.header()) != nil,
-                settingPasscode: new != nil)
-        }
-        let change = KeyChange(
+        let setsPasscode = new != nil
+        let lost =
+            if let agreed { agreed } else {
+                try itemsLostByRecovery(settingPasscode: setsPasscode)
+            }
+        let expected = RowKinds.lostByRecovery(
+            hasDeviceKey: lost.hasDeviceKey, settingPasscode: setsPasscode)
+        var change = KeyChange(
             store: store, operation: Self.recovering, options: options, expectedLoss: expected)
+        change.agreedLoss = AgreedLoss(of: expected, lost.loss)
         let registers = try KeyChangeRequest.registers(nil, at: place)
         return try change.run { header in
             var next = KeyChangeRequest(
@@ -108,6 +117,11 @@ extension Keychain {
         } openedBy: { (keys, header) throws(KeychainFailure) in
             if place == .keyFile { try keys.source.checkGivenFileIsElsewhere() }
             let secret = try keys.deviceSecretAtHand(header)
+            guard (secret != nil) == lost.hasDeviceKey else {
+                let change = lost.hasDeviceKey ? "cannot be found any more" : "was found"
+                throw .changedSinceQuestion(
+                    "since the question, the device key \(change)", during: Self.recovering)
+            }
             let key = try text.withBytes { bytes throws(KeychainFailure) in
                 try RecoveryKey(parsing: bytes)
             }
@@ -177,15 +191,18 @@ extension RowKinds {
 
 /// The numbers of items that a recovery cannot bring back, and whether sync has to begin anew.
 package struct LostItems: Hashable, Sendable {
-    /// All lost items.
-    package let count: Int
-    /// All lost former values.
-    package let formerCount: Int
+    /// Whether the device key was found.
+    package let hasDeviceKey: Bool
+    package let loss: ItemLoss
     /// Those that only the passcode opens, or that require the user's presence.
     package let needingPasscodeCount: Int
     /// Whether the sync secrets are lost, so that this device has to join its circle anew.
     package let areSyncSecretsLost: Bool
 
+    /// All lost items.
+    package var count: Int { loss.itemCount }
+    /// All lost former values.
+    package var formerCount: Int { loss.formerCount }
     /// The others: this-device-only items, which are lost with the device key.
     package var deviceOnlyCount: Int { count - needingPasscodeCount }
 }

@@ -67,8 +67,7 @@ extension Keychain {
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain.
     package func lossWithoutPasscode() throws(KeychainFailure) -> ItemLoss {
         try store.workOnKeys("count items") { (keys) throws(KeychainFailure) in
-            try keys.loss(
-                of: [RowKinds([.whenPasscodeSetThisDeviceOnly], needing: PresencePair.allCases)])
+            try keys.loss(of: [.needingPasscode])
         }
     }
 }

@@ -131,14 +131,18 @@ package struct FoundedCircle: Sendable {
 
 extension SyncedKeychain {
     /// Begins the replica of a circle's founder, whose items are the first of the circle.
+    ///
+    /// - Returns: How many values of a former circle became former values.
+    @discardableResult
     package func found(
         _ beginning: CircleBeginning, _ machine: SyncSession.Machine = .own
-    ) throws(KeychainFailure) {
+    ) throws(KeychainFailure) -> Int {
         let logs = beginning.logs(machine)
-        try update("found a circle") { (update) throws(KeychainFailure) in
-            if update.replica != nil { try update.end() }
+        return try update("found a circle") { (update) throws(KeychainFailure) in
+            let kept = update.replica == nil ? 0 : try update.end().kept
             try update.begin(Replica(log: logs.first, logs.unlocked), sendsItems: true)
             try beginning.keep(in: update)
+            return kept
         }
     }
 
@@ -196,23 +200,28 @@ extension SyncedKeychain {
     ///
     /// A keychain that has left this circle goes on with the replica that it has kept. So it sends
     /// only changes since then, and no deleted item comes back.
+    ///
+    /// - Returns: How many values of a former circle became former values.
+    @discardableResult
     package func join(
         _ beginning: CircleBeginning, _ machine: SyncSession.Machine = .own
-    ) throws(KeychainFailure) {
+    ) throws(KeychainFailure) -> Int {
         let logs = beginning.logs(machine)
-        try update("join the circle") { (update) throws(KeychainFailure) in
+        return try update("join the circle") { (update) throws(KeychainFailure) in
             let isReturning = try update[.left] == beginning.note.circle.bytes
             let isIdle = KeyScope.allCases.allSatisfy {
                 update.replica?[$0].own.unconfirmed == nil
             }
+            var kept = 0
             if update.replica != nil, isReturning, isIdle {
                 update.replica?.firstUnlock.startLog(logs.first)
                 update.replica?.unlocked.startLog(logs.unlocked)
             } else {
-                if update.replica != nil { try update.end() }
+                if update.replica != nil { kept = try update.end().kept }
                 try update.begin(Replica(log: logs.first, logs.unlocked), sendsItems: false)
             }
             try beginning.keep(in: update)
+            return kept
         }
     }
 }
@@ -382,13 +391,18 @@ extension SyncSession {
         if !stale.isEmpty { try remove(stale) }
     }
 
-    /// Sends what is pending, and leaves the circle. Items and replica stay.
+    /// Sends what is pending, and leaves the circle. Items and replica stay. Its conflicts become
+    /// former values, too, as no command lists them outside of a circle.
     ///
     /// If the keychain cannot forget the circle then, the next ``round(_:)`` does it.
     ///
-    /// - Throws: As ``append(_:)``; `unsentChanges` if something could not be sent. Then this
-    ///   device is still a member.
-    package func leave() throws(KeychainFailure) {
+    /// - Throws: As ``append(_:)``; `unsentChanges` if something could not be sent; `damaged`
+    ///   as ``SyncUpdate/keepUnshown(losingUnreadable:)``. Then this device is still a member.
+    /// - Parameter losesUnreadable: Whether conflicts that cannot be read are given up.
+    @discardableResult
+    package func leave(
+        losingUnreadable losesUnreadable: Bool = false
+    ) throws(KeychainFailure) -> UnshownValues {
         try doDuties()
         try readLogs()
         let isSent = try sendPending()
@@ -399,18 +413,20 @@ extension SyncSession {
             }
         }
         guard isSent, isIdle else { throw KeychainFailure.circle(.unsentChanges) }
+        let values = try keychain.update(Self.leaving) { (update) throws(KeychainFailure) in
+            try update.keepUnshown(losingUnreadable: losesUnreadable)
+        }
         let last = try lastMessages()
         try append { _, _ in .leave(last) }
-        afterPublishing { () throws(KeychainFailure) in try forget(keepingReplica: true) }
+        afterPublishing { () throws(KeychainFailure) in try forget() }
+        return values
     }
 
     /// Forgets the circle on this device, without a message.
-    ///
-    /// - Parameter keepsReplica: Whether this device may come back, and then goes on where it was.
-    package func forget(keepingReplica keepsReplica: Bool) throws(KeychainFailure) {
+    /// This device may come back, and then goes on where it was.
+    func forget() throws(KeychainFailure) {
         let circle = circle.circle
         try keychain.update(Self.leaving) { (update) throws(KeychainFailure) in
-            guard keepsReplica else { return try update.end() }
             // The note of the recovery key stays: that key is still a member.
             for name in [NoteName.circle, .roster, .report, .logTimes, .address, .paused] {
                 try update.set(name, nil)

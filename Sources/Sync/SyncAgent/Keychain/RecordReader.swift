@@ -100,6 +100,37 @@ struct RecordReader {
         }
     }
 
+    /// What an entry of a record has itself.
+    enum OwnContent {
+        case content(RecordContent, of: SyncItemID, time: UInt64)
+        /// Nothing: the content is that of the item's row.
+        case ofRow
+        case damaged
+    }
+
+    /// Reads what an entry of a record has itself. Facts that do not open do no harm to an entry
+    /// without content.
+    func ownContent(_ kind: UInt8, _ id: [UInt8]) throws(KeychainFailure) -> OwnContent {
+        try translating(operation) { () throws(SystemError) in
+            try unlessDamaged { () throws(SystemError) in
+                guard let entry = try tables.entry(kind, id),
+                    let parts = try keys.openSecret(entry)?.splitSalt()
+                else { throw .row(.damagedContent) }
+                guard let bytes = parts.content else { return .ofRow }
+                let (key, facts) = (SyncItemID(entry.head.item), try keys.openFacts(entry))
+                let (content, summary) = try soundly { () throws(SyncError) in
+                    (
+                        try RecordContent(unchecked: bytes),
+                        try RecordSummary(of: key, parsing: facts)
+                    )
+                }
+                // Checks the names.
+                _ = try content.itemContent
+                return .content(content, of: key, time: summary.time)
+            } ?? .damaged
+        }
+    }
+
     /// The salt of an entry without content, whose record takes its content from the row; nil for
     /// an entry with content, and for a damaged one.
     func saltWithoutContent(_ entry: SealedSyncEntry) throws(KeychainFailure) -> RecordSalt? {

@@ -219,6 +219,14 @@ extension RecordContent {
     }
 }
 
+/// What became of the values that no row shows, at the end of a replica.
+package struct UnshownValues: Hashable, Sendable {
+    /// How many became former values.
+    package var kept = 0
+    /// How many cannot be read.
+    package var unreadable = 0
+}
+
 /// A version of an item that its row does not show, and that is live.
 package struct Conflict: Sendable {
     /// The record, in its scope.
@@ -282,10 +290,61 @@ extension SyncUpdate {
         _ content: RecordContent, at time: UInt64
     ) throws(KeychainFailure) {
         guard !content.hasMoved else { return }
-        let flags: RowFlags = .synchronizable
         try rows(at: time).keepReplaced(
-            content.itemClass, RowKind(protectionClass: content.protectionClass, flags: flags),
-            rows.hashed(item(of: content), content.itemClass, flags), value: content.value)
+            content.itemClass, content.rowKind, indexed(content), value: content.value)
+    }
+
+    private func indexed(_ content: RecordContent) throws(KeychainFailure) -> IndexedContent {
+        rows.hashed(try item(of: content), content.itemClass, .synchronizable)
+    }
+
+    // MARK: The end of a replica
+
+    /// Turns what no row shows into former values: conflicts, and local values that were set aside
+    /// for newer ones. The setting `history` does not matter.
+    ///
+    /// - Parameter losesUnreadable: Whether values that cannot be read are given up.
+    /// - Throws: `damaged` for values that cannot be read, unless they are given up; `locked` if
+    ///   one is locked.
+    package func keepUnshown(
+        losingUnreadable losesUnreadable: Bool
+    ) throws(KeychainFailure) -> UnshownValues {
+        let shown = Set((replica?.shownItems ?? [:]).values.compactMap(\.entryID))
+        let names = try translating(tables.recordNames(), during: operation)
+        var found = UnshownValues()
+        for (kind, id) in names where kind != EntryKind.record || !shown.contains(id) {
+            switch try reader.ownContent(kind, id) {
+            case .damaged: found.unreadable += 1
+            case .ofRow: break
+            case .content(let content, let key, let time):
+                guard try !isShown(content, by: key) else { continue }
+                let new = try rows(at: time).keepUnlessKnown(
+                    content.itemClass, content.rowKind, indexed(content), value: content.value)
+                if new != nil { found.kept += 1 }
+            }
+        }
+        guard losesUnreadable || found.unreadable == 0 else {
+            throw KeychainFailure(
+                .damaged, during: operation,
+                message: "values of the circle that no item shows cannot be read: "
+                    + "\(found.unreadable)",
+                hint: "`valet sync leave --here --skip-damaged` forgets the circle without them")
+        }
+        return found
+    }
+
+    /// Whether the item's row shows the same content, or the content is no value at all.
+    private func isShown(
+        _ content: RecordContent, by key: SyncItemID
+    ) throws(KeychainFailure) -> Bool {
+        guard !content.hasMoved else { return true }
+        guard let row = try reader.row(of: key), !row.header.flags.contains(.tombstone),
+            let present = try reader.content(of: row)
+        else { return false }
+        let same = RecordContent(
+            content.itemClass, content.protectionClass, kind: content.kind,
+            attributes: try item(of: content).travelling)
+        return present.isSameItem(as: same)
     }
 
     /// The content of a record that this keychain has written, or checked.
@@ -330,9 +389,14 @@ extension SyncUpdate {
     }
 
     /// Deletes a conflict, on all devices.
+    ///
+    /// - Throws: ``KeychainFailure/Code/itemNotFound`` if there is no such conflict any more: the
+    ///   item may show the value by now.
     package func drop(_ conflict: Conflict.ID) throws(KeychainFailure) {
         let (scope, dot) = (conflict.scope, conflict.dot)
-        guard replica?[scope].live[dot] != nil else { throw missing }
+        guard let key = replica?[scope].live[dot]?.key,
+            replica?.conflicts(of: key).contains(where: { $0 == (scope, dot) }) == true
+        else { throw missing }
         let changes = replica?.drop(dot, in: scope) ?? []
         try apply(changes, bringing: [:])
     }
@@ -344,7 +408,19 @@ extension SyncUpdate {
     }
 }
 
+extension Replica.Shown {
+    /// The id of the entry of the shown record; nil for a row that no message has brought.
+    fileprivate var entryID: [UInt8]? {
+        guard case .dot(let dot) = source else { return nil }
+        return ReplicaEntry.id(of: dot, in: scope)
+    }
+}
+
 extension RecordContent {
+    fileprivate var rowKind: RowKind {
+        RowKind(protectionClass: protectionClass, flags: .synchronizable)
+    }
+
     /// Whether both have the same content for the same item, apart from the dates of creation and
     /// change.
     func isSameItem(as other: RecordContent) -> Bool {

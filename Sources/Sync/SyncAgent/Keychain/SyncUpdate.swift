@@ -231,12 +231,21 @@ package final class SyncUpdate {
         hasWritten = true
     }
 
-    /// Deletes everything of sync. Items and former values stay.
-    package func end() throws(KeychainFailure) {
+    /// Deletes everything of sync. Items and former values stay; values that no row shows become
+    /// former ones.
+    ///
+    /// - Parameter losesUnreadable: Whether values that cannot be read are given up.
+    /// - Throws: As ``keepUnshown(losingUnreadable:)``.
+    @discardableResult
+    package func end(
+        losingUnreadable losesUnreadable: Bool = false
+    ) throws(KeychainFailure) -> UnshownValues {
+        let values = try keepUnshown(losingUnreadable: losesUnreadable)
         try deleteMessages()
         for kind in EntryKind.ofCircle { try deleteAll(kind) }
         replica = nil
         try deleteAll(EntryKind.note)
+        return values
     }
 
     /// Makes those travelling items pending that are older than the replica and that the circle

@@ -42,13 +42,17 @@ package final class SyncedKeychain {
         }
     }
 
-    /// Deletes all data of sync, even if it is damaged: ``SyncUpdate/end()``.
+    /// Deletes all data of sync, even if it is damaged: ``SyncUpdate/end(losingUnreadable:)``.
     ///
     /// - Throws: ``KeychainFailure``: `itemNotFound` if there is no keychain, `locked` before the
-    ///   first unlock, `timedOut`, `diskFull`.
-    package func end(_ operation: String) throws(KeychainFailure) {
+    ///   first unlock or if a value that no row shows is locked, `damaged`, `timedOut`, `diskFull`.
+    package func end(
+        _ operation: String, losingUnreadable losesUnreadable: Bool = false
+    ) throws(KeychainFailure) -> UnshownValues {
         do {
-            return try update(operation) { (update) throws(KeychainFailure) in try update.end() }
+            return try update(operation) { (update) throws(KeychainFailure) in
+                try update.end(losingUnreadable: losesUnreadable)
+            }
         } catch {
             guard error.code == .keychainDamaged else { throw error }
         }
@@ -56,11 +60,11 @@ package final class SyncedKeychain {
             let empty = try translating(
                 KeptReplica(emptying: rows.store.sync), during: operation)
             let update = SyncUpdate(rows, empty)
-            try update.end()
+            let values = try update.end(losingUnreadable: losesUnreadable)
             _ = try update.finish()
-            return true
+            return values
         }
-        guard done == nil else { return }
+        if let done { return done }
         throw KeychainFailure(
             .itemNotFound, during: operation, message: "there is no keychain yet",
             path: store.folder)
