@@ -37,19 +37,23 @@ extension SecretService {
         return lasting.keys.allSatisfy { now[$0] != nil }
     }
 
-    /// Tells clients which collections a change of the lasting yeses has opened or closed for them.
+    /// Looks up the lasting yeses again, and tells clients which collections that has opened or
+    /// closed for them.
     func tellGrants() throws(SystemError) {
-        for (name, client) in clients {
-            guard let before = client.access, before.mayAsk else { continue }
-            lookUpGrants(of: client)
-            guard let now = client.access else { continue }
-            let changed = Set(before.lasting.keys).symmetricDifference(now.lasting.keys)
-            for collection in changed.sorted()
-            where before.access(to: collection) != now.access(to: collection) {
-                try emitLocked(now.access(to: collection) != .allow, collection, to: name)
-            }
-            if !changed.isEmpty { tellSeenItems(to: name) {} }
+        for (name, client) in clients { try tellGrants(to: name, client) }
+    }
+
+    /// As ``tellGrants()``, for one client.
+    func tellGrants(to name: String, _ client: Client) throws(SystemError) {
+        guard let before = client.access, before.mayAsk else { return }
+        lookUpGrants(of: client)
+        guard let now = client.access else { return }
+        let changed = Set(before.lasting.keys).symmetricDifference(now.lasting.keys)
+        for collection in changed.sorted()
+        where before.access(to: collection) != now.access(to: collection) {
+            try emitLocked(now.access(to: collection) != .allow, collection, to: name)
         }
+        if !changed.isEmpty { tellSeenItems(to: name) {} }
     }
 
     /// Ends the yeses of a client that were for one use, which the present call is.

@@ -9,14 +9,12 @@ final class PolicyFile {
     let path: String
     /// Increases when the contents change, and when that change takes effect.
     private(set) var version = 0
-    /// Why the present contents cannot be used, or that the file has gone; nil otherwise.
+    /// Why the present contents cannot be used, if so.
     private(set) var problem: KeychainFailure?
     /// The last one that could be used; nil if there was no file. Closed at first, and if a file
     /// appears that cannot be used.
     private var policy: AccessPolicy? = .closed
     private var last: Contents?
-    /// Whether there was a file.
-    private var wasThere = false
     /// When the last change takes effect; nil if it has.
     private var settling: Deadline?
 
@@ -63,11 +61,6 @@ final class PolicyFile {
 
     private func read(_ contents: Contents) {
         do throws(KeychainFailure) {
-            if case .bytes = contents { wasThere = true }
-            if contents == .absent, wasThere {
-                // A disk that is away looks like a file that was removed.
-                throw Self.failure("it has gone; a new start of the service forgets it", nil)
-            }
             policy = try Self.policy(contents)
             problem = nil
         } catch {

@@ -297,7 +297,7 @@ final class SecretService {
         if let access = client.access, !access.program.isKnown {
             return try send(Self.unknownProgram, to: call)
         }
-        lookUpGrants(of: client)
+        try tellGrants(to: call.sender, client)
         call.access = client.access?.during(lockPeriod(of: client))
         let plan = plan(call.message)
         if plan.isUse(call.message.member) { try endYesForOneUse(of: call.sender, client) }

@@ -32,11 +32,13 @@ package enum FilePath {
     /// Throws if the kernel finds nothing at `path` only because a symbolic link leads nowhere: the
     /// file may be on a disk that is away.
     ///
+    /// - Parameter isFollowed: Whether the kernel would have followed a link at `path` itself.
     /// - Throws: ``SystemError``: `cannotOpen` for such a link; what the kernel refuses with.
     static func checkAbsence(
-        of path: String, during operation: String
+        of path: String, following isFollowed: Bool = true, during operation: String
     ) throws(SystemError) {
         var way = path.utf8[...]
+        if !isFollowed { way = way[..<(way.lastIndex(of: UInt8(ascii: "/")) ?? way.startIndex)] }
         while !way.isEmpty {
             let place = String(Substring(way))
             if let found = FileStatus(at: place) {

@@ -28,7 +28,7 @@ package enum SystemFile {
                 throw SystemError(
                     errno: errno, during: operation, path: path, hint: hint(on: errno))
             }
-            try FilePath.checkAbsence(of: path, during: operation)
+            try FilePath.checkAbsence(of: path, following: false, during: operation)
             return nil
         }
         let status = try file.status(path: path, during: operation)

@@ -57,7 +57,7 @@ package enum GivenFile {
         guard errno == ENOENT else {
             throw SystemError(errno: errno, during: operation, path: path)
         }
-        try FilePath.checkAbsence(of: path, during: operation)
+        try FilePath.checkAbsence(of: path, following: followingLink, during: operation)
         return nil
     }
 }

@@ -202,9 +202,9 @@ private final class Gate: Sendable {
 
     // Promise: 20.7
     @Test(arguments: ["the file", "its folder", "what its folder leads to"])
-    func `A policy that has gone stays in force until the service starts again`(_ lost: String)
-        throws
-    {
+    func `A policy behind a link that leads nowhere stays in force; one that is removed ends`(
+        _ lost: String
+    ) throws {
         let manager = FileManager.default
         try manager.createDirectory(
             atPath: folder.path + "/away/valet", withIntermediateDirectories: true)
@@ -224,9 +224,11 @@ private final class Gate: Sendable {
             }
         try manager.moveItem(atPath: place, toPath: place + ".gone")
         #expect(file.current()?.isClosed == true)
-        #expect(settled(file)?.rules.first?.access == .ask && file.problem != nil)
+        let isRemoved = !lost.hasPrefix("what")
+        let access = settled(file)?.rules.first?.access
+        #expect(access == (isRemoved ? nil : .ask) && (file.problem == nil) == isRemoved)
         let next = PolicyFile(in: folder.path + "/link").current()
-        #expect(lost.hasPrefix("what") ? next?.isClosed == true : next == nil)
+        #expect(isRemoved ? next == nil : next?.isClosed == true)
         try manager.moveItem(atPath: place + ".gone", toPath: place)
         #expect(settled(file)?.rules.first?.access == .ask && file.problem == nil)
     }

@@ -42,9 +42,10 @@ enum RecoveryCreateCommand {
         exitCodes: [
             (
                 .failure,
-                "another program made a recovery key first; or the new key could not be written: "
-                    + "it is lost, and an earlier one is no longer valid; or another failure"
+                "the new key could not be written: it is lost, and an earlier one is no longer "
+                    + "valid; or another failure"
             ),
+            (.alreadyThere, "another program has made a recovery key first"),
             KeyOptions.noConsent, KeyOptions.wrongPasscode,
         ],
         examples: [
