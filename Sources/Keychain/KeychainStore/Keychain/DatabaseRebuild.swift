@@ -80,11 +80,12 @@ struct DatabaseRebuild {
         }
         try transaction.commit()
         for mark in Schema.marks { try Statement(mark, on: target.connection).execute() }
-        let isInPlace = try count(
-            """
-            SELECT count(*) FROM item
-            WHERE flags & 0x80000000 = 0 AND place NOT IN (SELECT id FROM place)
-            """) == 0
+        let isInPlace =
+            try count(
+                """
+                SELECT count(*) FROM item
+                WHERE flags & 0x80000000 = 0 AND place NOT IN (SELECT id FROM place)
+                """) == 0
         guard isInPlace else { return false }
         return try target.connection.integrityProblems().isEmpty
     }
