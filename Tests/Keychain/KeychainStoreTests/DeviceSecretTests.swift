@@ -174,6 +174,14 @@ import ValetTestSupport
         #expect(try value(location) == "v")
     }
 
+    @Test func `A keychain behind a link that leads nowhere is not absent`() throws {
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path + "/link", withDestinationPath: "none")
+        let location = try location([], home: "link/home")
+        #expect(failure { _ = try value(location) } == .inputOutput)
+        #expect(failure { try add(location) } != nil)
+    }
+
     // Promise: 13.3
     @Test func `What a killed creation leaves does not prevent another`() throws {
         try folder.write(secret(), name(.path))
