@@ -24,7 +24,8 @@ class Display:
         need("Xvfb")
         need("xclip")
         read, write = os.pipe()
-        world.start(["Xvfb", "-displayfd", str(write), "-nolisten", "tcp", "-ac"],
+        # Without "-noreset" it restarts when its last client leaves, and refuses the next one.
+        world.start(["Xvfb", "-displayfd", str(write), "-nolisten", "tcp", "-ac", "-noreset"],
                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL, pass_fds=(write,))
         os.close(write)

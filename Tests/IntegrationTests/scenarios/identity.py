@@ -6,7 +6,7 @@ import pwd
 import shutil
 import subprocess
 
-from support import expect, need_root, scenario
+from support import ORDINARY, expect, need_root, scenario
 import support
 
 
@@ -170,3 +170,15 @@ def given_another(world):
     outcome = world.run("migrate", "--app", "mailer", "--to-app", "com.example.mailer")
     expect(outcome.code == 0, outcome)
     expect(answer("get k") == ["value"], "after the migration")
+
+
+@scenario(users=(ORDINARY,))
+def closed_home(world):
+    """A folder that a program may not search has no file for it, as in a service without homes."""
+    closed = f"{world.folder}/closed"
+    os.mkdir(closed, 0)
+    env = {"XDG_CONFIG_HOME": f"{closed}/config"}
+    outcome = world.run("set", "a", input=b"value", env=env)
+    expect(outcome.code == 0, outcome)
+    expect(world.run("get", "a", env=env).out == b"value", "not found")
+    os.chmod(closed, 0o700)

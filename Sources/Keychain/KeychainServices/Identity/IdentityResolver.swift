@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 internal import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSystem
@@ -162,7 +163,8 @@ struct IdentityResolver {
     /// The user to whom files of the host's root seem to belong in a Flatpak sandbox.
     private static let unknownUser: UInt32 = 65534
 
-    /// The contents of a file that describes this program; nil if it does not exist.
+    /// The contents of a file that describes this program; nil if it does not exist, or lies in a
+    /// folder that this process may not search, as in a service with `ProtectHome=yes`.
     ///
     /// - Throws: `insecureFiles` unless it is a regular file of root or of the user that nobody
     ///   else may write; `invalidRequest` if it is larger than 1 MiB; `inputOutput`.
@@ -172,6 +174,7 @@ struct IdentityResolver {
                 of: path, maxByteCount: greatestByteCount,
                 trusting: FileIdentity(of: flatpakInfoPath) == nil ? nil : unknownUser)
         } catch {
+            if error.systemError == EACCES, FileIdentity(of: path) == nil { return nil }
             throw failure(error, path)
         }
     }
