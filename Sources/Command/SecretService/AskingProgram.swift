@@ -209,10 +209,9 @@ enum Interpreters {
     private static let names: Set<String> = [
         "R", "ash", "awk", "bash", "beam", "bun", "busybox", "cjs", "csh", "dash", "deno", "dotnet",
         "electron", "emacs", "fish", "gawk", "gdb", "gjs", "groovy", "guile", "irb", "java",
-        "julia",
-        "ksh", "ld", "lua", "luajit", "mawk", "mksh", "mono", "node", "nodejs", "perl", "php",
-        "pwsh", "pypy", "python", "qemu", "racket", "ruby", "sh", "tclsh", "tcsh", "toybox", "wine",
-        "wish", "zsh",
+        "julia", "ksh", "ld", "lua", "luajit", "mawk", "mksh", "mono", "node", "nodejs", "perl",
+        "php", "pwsh", "pypy", "python", "qemu", "racket", "ruby", "sh", "tclsh", "tcsh", "toybox",
+        "wine", "wish", "zsh",
     ]
 
     /// Whether the file at a path has the name of an interpreter, with or without a version:

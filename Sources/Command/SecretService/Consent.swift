@@ -45,10 +45,10 @@ struct Consent: Sendable {
     func kept(for program: AskingProgram, in session: KeychainSession) -> Consent {
         guard term == .always, let lasting = program.lasting else { return self }
         do throws(KeychainFailure) {
-            for name in collections.sorted() {
-                try session.keep(
-                    AccessGrant(lasting, collection: name, since: SessionItems.now))
-            }
+            try session.keep(
+                collections.sorted().map { name in
+                    AccessGrant(lasting, collection: name, since: SessionItems.now)
+                })
             return self
         } catch {
             var consent = Consent(.untilLock, collections, period)

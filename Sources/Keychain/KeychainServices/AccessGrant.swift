@@ -177,11 +177,20 @@ extension KeychainSession {
         }
     }
 
-    /// Keeps a grant, in place of the program's former one for the collection.
-    package func keep(_ grant: AccessGrant) throws(KeychainFailure) {
-        // A crash between both steps loses a yes, and gives none.
-        _ = try removeGrants(of: grant.program.name, collection: grant.collection)
-        try ofGrants.add(grant.item, value: nil)
+    /// Keeps grants, in place of the former ones of the same program for these collections: all or
+    /// none.
+    package func keep(_ grants: [AccessGrant]) throws(KeychainFailure) {
+        var transfer = ItemTransfer()
+        for grant in grants {
+            // A damaged one makes way by itself.
+            var damage: KeychainFailure?
+            let known = try foundGrants(grant.program.name)?.readable(noting: &damage) ?? []
+            transfer.deletions += known.filter { item in
+                item.attributes[.account]?.text == grant.collection
+            }.map(\.version)
+            transfer.additions.append(Addition(grant.item, value: nil))
+        }
+        try ofGrants.perform(transfer)
     }
 
     /// Notes when a grant was used. Does nothing if it was taken back.
@@ -207,7 +216,7 @@ extension KeychainSession {
         } ?? 0
     }
 
-    /// Takes all grants back, also those that this version does not understand.
+    /// Takes all grants back, also those that this version does not understand. Damaged ones stay.
     package func removeAllGrants() throws(KeychainFailure) -> Int {
         var count = 0
         for service in try grants().names.sorted() {

@@ -24,9 +24,9 @@ package enum SystemFile {
         let flags = O_RDONLY | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW
         let file = FileDescriptor(owning: unsafe valet_open(path, flags))
         guard file.number >= 0 else {
-            guard errno == ENOENT || errno == ENOTDIR else {
-                throw SystemError(
-                    errno: errno, during: operation, path: path, hint: hint(on: errno))
+            let code = errno
+            guard code == ENOENT || code == ENOTDIR else {
+                throw SystemError(errno: code, during: operation, path: path, hint: hint(on: code))
             }
             try FilePath.checkAbsence(of: path, following: false, during: operation)
             return nil

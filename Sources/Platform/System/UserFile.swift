@@ -42,8 +42,8 @@ package enum GivenFile {
         return unsafe access(path, X_OK) == 0
     }
 
-    /// Identifies the file that `path` leads to; nil if there is none. Without `followingLink`,
-    /// a symbolic link is not followed but identified itself.
+    /// The identity of the file at `path`; nil if there is none. Without `followingLink`, that of a
+    /// symbolic link itself.
     ///
     /// - Throws: ``SystemError`` if the kernel refuses to say; `cannotOpen` if a link leads
     ///   nowhere.

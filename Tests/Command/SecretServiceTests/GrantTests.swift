@@ -163,16 +163,16 @@ private final class RunningCopy {
     }
 
     @Test func `It is kept with its time and its last use`() throws {
-        try session.keep(grant("work"))
-        try session.keep(grant("login"))
-        try session.keep(AccessGrant(.sandbox("snap:mail"), collection: "login", since: 8))
+        try session.keep([grant("work")])
+        try session.keep([grant("login")])
+        try session.keep([AccessGrant(.sandbox("snap:mail"), collection: "login", since: 8)])
         let found = try session.grants()
         #expect(found.grants.map(\.collection) == ["login", "work", "login"] && !found.hasDamage)
         #expect(found.grants.map(\.since) == [7, 7, 8])
         try session.noteUse(of: grant("work"), at: 100_000)
         #expect(try session.grants(of: "/usr/bin/program").grants.map(\.lastUse) == [nil, 100_000])
         // Another version of the program takes the place of the former one.
-        try session.keep(grant("work", 2))
+        try session.keep([grant("work", 2)])
         let now = try session.grants(of: "/usr/bin/program").grants
         #expect(now.map(\.program) == [.file(1), .file(2)])
         #expect(now.last?.lastUse == nil)
@@ -180,8 +180,8 @@ private final class RunningCopy {
 
     // Promise: 20.14
     @Test func `What was taken back does not come back with a use`() throws {
-        try session.keep(grant("login"))
-        try session.keep(grant("work"))
+        try session.keep([grant("login")])
+        try session.keep([grant("work")])
         #expect(try session.removeGrants(of: "/usr/bin/program", collection: "login") == 1)
         try session.noteUse(of: grant("login"), at: 9)
         #expect(try session.grants().grants == [grant("work")])
@@ -222,7 +222,7 @@ private final class RunningCopy {
 
     // Promise: 20.14
     @Test func `It is known after the first unlock, and not before`() throws {
-        try session.keep(grant("login"))
+        try session.keep([grant("login")])
         try keychain.setPasscode()
         try keychain.store.keychain.lock()
         #expect(try session.grants().grants.count == 1)

@@ -15,9 +15,9 @@ import ValetSystem
         let file = FileVersion(device: 1, inode: 2, byteCount: 3, changed: 4, nanoseconds: 5)
         let program: AccessGrant.Program =
             name.hasPrefix("/") ? .file(path: name, file) : .sandbox(name)
-        try bench.session.keep(
-            AccessGrant(
-                program, collection: collection, since: 978_307_200, lastUse: lastUse))
+        let grant = AccessGrant(
+            program, collection: collection, since: 978_307_200, lastUse: lastUse)
+        try bench.session.keep([grant])
     }
 
     @Test func `It shows programs and collections, since when, and the last use`() throws {
@@ -85,11 +85,17 @@ import ValetSystem
         #expect(bench.run("doctor") == .damaged)
         #expect(bench.console.outputText.contains("a grant is damaged"))
         #expect(bench.run("grants") == .damaged)
+        try keep("/usr/bin/other", "login")
+        #expect(bench.run("grants", "remove", "--all") == .damaged)
+        #expect(bench.console.notes.joined().contains("took back 1 grant"))
+        #expect(bench.run("doctor", "--purge-damaged", "--yes") == .success)
+        #expect(bench.run("grants") == .success)
+        #expect(bench.run("grants", "remove", "--all") == .success)
     }
 
     @Test func `Before the first unlock it fails in words`() throws {
         let bench = try Bench.withPasscode()
-        try bench.session.keep(AccessGrant(.sandbox("snap:a"), collection: "login", since: 1))
+        try bench.session.keep([AccessGrant(.sandbox("snap:a"), collection: "login", since: 1)])
         try bench.store.keychain.lock(all: true)
         bench.person = ScriptedAnswers(isInteractive: false)
         for words in [["grants"], ["grants", "remove", "--all"]] {

@@ -69,24 +69,9 @@ import ValetTestSupport
         #expect(try keychain.delete(.exact("new")) == 1)
     }
 
-    /// The numbers of the pages of a table or an index, counted from 1.
-    private func pages(of name: String) throws -> [Int64] {
-        try keychain.tamper { connection in
-            let run = try Statement(
-                "SELECT pageno FROM dbstat WHERE name = ?1 ORDER BY pageno", on: connection
-            ).start()
-            try run.bind(name, at: 1)
-            var pages: [Int64] = []
-            while try run.step() { pages.append(run.int64(0)) }
-            return pages
-        }
-    }
-
     /// Changes a byte of a page, while no program has the file open.
     private func flip(page: Int64, offset: Int, mask: UInt8 = 0xFF) throws {
-        keychain.reopen()
-        let place = Int(page - 1) * 4096 + offset
-        try write(try contents()[place] ^ mask, at: place)
+        try keychain.change(page: page) { $0[offset] ^= mask }
     }
 
     private func contents() throws -> Data {
@@ -107,7 +92,7 @@ import ValetTestSupport
         throws
     {
         keychain.reopen()
-        let page = try #require(try pages(of: name).last)
+        let page = try #require(try keychain.pages(of: name).last)
         try flip(page: page, offset: offset)
         let found = keychain.store.keychain.diagnose()
         if found.contains(where: { $0.severity == .damage }) {
@@ -133,7 +118,7 @@ import ValetTestSupport
     @Test(arguments: indexes)
     func `A repair makes a keychain with overwritten index pages whole`(_ name: String) throws {
         keychain.reopen()
-        for page in try pages(of: name) {
+        for page in try keychain.pages(of: name) {
             for offset in stride(from: 0, to: 4096, by: 64) {
                 try flip(page: page, offset: offset)
             }
@@ -149,7 +134,7 @@ import ValetTestSupport
         _ name: String, _ offset: Int
     ) throws {
         keychain.reopen()
-        for page in try pages(of: name) { try flip(page: page, offset: offset) }
+        for page in try keychain.pages(of: name) { try flip(page: page, offset: offset) }
         for number in 0..<Self.plainCount {
             for account in ["a\(9 * number)", "b\(number)", "p\(number)"] {
                 do throws(KeychainFailure) {
@@ -181,7 +166,7 @@ import ValetTestSupport
 
     @Test func `A keychain without search entries is read by name`() throws {
         keychain.reopen()
-        for page in try pages(of: "attribute") { try flip(page: page, offset: 0) }
+        for page in try keychain.pages(of: "attribute") { try flip(page: page, offset: 0) }
         #expect(try keychain.value(.exact("a1")) == "v1")
         #expect(try keychain.value(named: "a1") == "v1")
         #expect(failure { _ = try keychain.value(.exact("none")) } == .keychainDamaged)
@@ -195,7 +180,7 @@ import ValetTestSupport
     @Test(arguments: [0, 1, 3, 4, 5, 8, 9, 11])
     func `A repair is refused if rows themselves are lost`(_ offset: Int) throws {
         keychain.reopen()
-        let pages = try pages(of: "item")
+        let pages = try keychain.pages(of: "item")
         for page in [pages[0], pages[pages.count / 2]] {
             try flip(page: page, offset: offset, mask: 0x0F)
             let before = try contents()
@@ -217,7 +202,7 @@ import ValetTestSupport
 
     @Test func `A repair refuses a table that shows fewer rows than exist`() throws {
         keychain.reopen()
-        let pages = try pages(of: "item")
+        let pages = try keychain.pages(of: "item")
         // The count of cells in a leaf.
         let count = try contents()[Int(pages[pages.count / 2] - 1) * 4096 + 4]
         try flip(page: pages[pages.count / 2], offset: 4, mask: count ^ (count - 3))
@@ -243,7 +228,7 @@ import ValetTestSupport
             "UPDATE item SET names = zeroblob(72) WHERE number = ?1", item.parameter)
         let before = try parts()
         keychain.reopen()
-        for page in try pages(of: "attribute") { try flip(page: page, offset: 3) }
+        for page in try keychain.pages(of: "attribute") { try flip(page: page, offset: 3) }
         _ = try keychain.store.keychain.repairIndexes()
         #expect(try parts() == before)
         #expect(keychain.damage().count == 1)
@@ -305,7 +290,7 @@ extension `A keychain with a damaged index` {
         let bytes = try contents()
         let key = Data(row.header.accountHash.bytes)
         var count = 0
-        for page in try pages(of: "item_by_place") {
+        for page in try keychain.pages(of: "item_by_place") {
             let range = Int(page - 1) * 4096..<Int(page) * 4096
             guard let found = bytes.range(of: key, in: range) else { continue }
             for (offset, byte) in changes { try write(byte, at: found.upperBound + offset) }

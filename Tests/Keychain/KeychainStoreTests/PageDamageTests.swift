@@ -2,7 +2,6 @@
 
 import Foundation
 import Testing
-import ValetDatabase
 import ValetKeychainModel
 import ValetSealing
 import ValetSystem
@@ -42,19 +41,6 @@ import ValetTestSupport
             for: Caller(applicationIdentifier: "app", accessGroups: ["one"]))
         keychain.store.close()
         return keychain
-    }
-
-    /// The numbers of the pages of a table or an index, counted from 1.
-    private func pages(of name: String) throws -> [Int] {
-        try keychain.tamper { connection in
-            let run = try Statement(
-                "SELECT pageno FROM dbstat WHERE name = ?1 ORDER BY pageno", on: connection
-            ).start()
-            try run.bind(name, at: 1)
-            var pages: [Int] = []
-            while try run.step() { pages.append(Int(run.int64(0))) }
-            return pages
-        }
     }
 
     private func change(_ file: String, _ change: (inout Data) throws -> Void) throws {
@@ -124,7 +110,7 @@ import ValetTestSupport
         _ name: String
     ) throws {
         let whole = try Self.sample.get().folder
-        for (index, page) in try pages(of: name).enumerated() {
+        for (index, page) in try keychain.pages(of: name).map(Int.init).enumerated() {
             keychain.reopen()
             let offset = [0, 4, 9, 1500, 4000, 4085][(index + page) % 6]
             try restore(whole)
@@ -195,7 +181,7 @@ import ValetTestSupport
 
     /// Finds bytes of a row in table `item`, and not those in an index.
     private func place(of bytes: [UInt8]) throws -> Int {
-        let pages = try pages(of: "item")
+        let pages = try keychain.pages(of: "item").map(Int.init)
         let whole = try Data(contentsOf: URL(fileURLWithPath: keychain.folder + "/keychain.db"))
         let found = pages.compactMap { page in
             whole.range(of: Data(bytes), in: 4096 * (page - 1)..<4096 * page)

@@ -52,8 +52,13 @@ enum GrantsCommand {
         guard list.hasDamage else { return .success }
         throw CLIError(
             .damaged, "the list is incomplete: a grant is damaged, and its program is asked for",
-            hint: "'valet grants remove --all' takes all grants back")
+            hint: remedy)
     }
+
+    /// A grant that this version does not understand can be taken back; damage cannot.
+    fileprivate static let remedy =
+        "'valet grants remove --all' takes back what can be read; 'valet doctor --purge-damaged' "
+        + "removes the rest"
 
     private static func table(_ grants: [AccessGrant]) -> String {
         let rows =
@@ -64,14 +69,9 @@ enum GrantsCommand {
                     grant.sinceText ?? "-", grant.lastUseText ?? "-",
                 ]
             }
-        let widths = (0..<4).map { column in rows.map { $0[column].width }.max() ?? 0 }
+        let widths = (0..<3).map { column in rows.map { $0[column].width + 2 }.max() ?? 0 }
         return rows.map { row in
-            let cells = row.enumerated().map { index, cell in
-                index == 3
-                    ? cell
-                    : cell + String(repeating: " ", count: widths[index] + 2 - cell.width)
-            }
-            return cells.joined() + "\n"
+            zip(row, widths).map { $0.padded(to: $1) }.joined() + row[3] + "\n"
         }.joined()
     }
 }
@@ -93,7 +93,10 @@ enum GrantsRemoveCommand {
                 + "its next call."
         ],
         arguments: [program, collection], options: [everything],
-        exitCodes: [(.notFound, "there is no such grant")],
+        exitCodes: [
+            (.notFound, "there is no such grant"),
+            (.damaged, "a damaged grant could not be taken back; its program is asked for anyway"),
+        ],
         examples: [
             ("valet grants remove flatpak:org.gnome.Geary login", "One collection of a program."),
             ("valet grants remove --all", "Everything."),
@@ -116,7 +119,12 @@ enum GrantsRemoveCommand {
                 hint: "'valet grants' lists the programs")
         }
         context.console.note("valet: took back \(count == 1 ? "1 grant" : "\(count) grants")")
-        return .success
+        guard isAll else { return .success }
+        let left = try requesting(keychain.attempt(keychain.session.grants()))
+        guard left.hasDamage else { return .success }
+        throw CLIError(
+            .damaged, "a damaged grant stays; its program is asked for anyway",
+            hint: "'valet doctor --purge-damaged' removes it")
     }
 }
 
@@ -154,7 +162,7 @@ extension Finding {
         guard !list.hasDamage else {
             return Finding(
                 .warning, "a grant is damaged: its program is asked for again",
-                hint: "'valet grants remove --all' takes all grants back")
+                hint: GrantsCommand.remedy)
         }
         let count = list.grants.count
         guard count > 0 else { return nil }

@@ -169,18 +169,24 @@ extension SealedSyncEntry {
     /// The byte of a content that says that the item has moved to the other scope.
     private static let movedKind: UInt8 = 2
 
-    /// Whether the record of this entry is no *moved* one, and its value is another than `value`.
+    /// Whether the record of this entry, whose names are readable, is no *moved* one, and its value
+    /// is another than `value`.
     fileprivate func differs(from value: SecretValue?, _ secret: SecretValue) -> Bool {
         let start = Self.saltByteCount
         return secret.withBytes { bytes in
             guard bytes[start + 2] != Self.movedKind else { return false }
-            let listByteCount = (3..<7).reduce(0) { $0 << 8 | Int(bytes[start + $1]) }
-            let end = bytes.extracting(min(start + 7 + listByteCount, bytes.count)..<bytes.count)
+            let end = bytes.extracting(Self.namesEnd(in: bytes)..<bytes.count)
             // A value has its length before it.
             guard let value else { return !end.isEmpty }
             return end.count != value.byteCount + 4
                 || !SecretValue(copying: end.extracting(4..<end.count)).isEqual(to: value)
         }
+    }
+
+    /// Where the attributes of a record end, which has more than seven bytes of content.
+    private static func namesEnd(in bytes: Span<UInt8>) -> Int {
+        let listByteCount = (3..<7).reduce(0) { $0 << 8 | Int(bytes[saltByteCount + $1]) }
+        return min(saltByteCount + 7 + listByteCount, bytes.count)
     }
 
     /// The item's names in the record of this entry; nil if there is no content.
@@ -189,8 +195,7 @@ extension SealedSyncEntry {
         guard Self.recordKinds.contains(head.kind), secret.byteCount > start + 7 else { return nil }
         // The value lies behind the attributes, and is not copied.
         let bytes = secret.withBytes { bytes in
-            let listByteCount = (3..<7).reduce(0) { $0 << 8 | Int(bytes[start + $1]) }
-            return (0..<min(7 + listByteCount, bytes.count - start)).map { bytes[start + $0] }
+            (start..<Self.namesEnd(in: bytes)).map { bytes[$0] }
         }
         guard let itemClass = ItemClass(rawValue: bytes[0]),
             let list = AttributeList(encoded: bytes[7...]),

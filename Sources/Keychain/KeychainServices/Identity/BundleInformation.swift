@@ -57,7 +57,7 @@ package struct BundleInformation: Hashable, Sendable {
         return program
     }
 
-    /// The first of ``paths(ofProgram:)`` at which there may be a file; nil if there is none.
+    /// The first of ``paths(ofProgram:)`` that exists, or may exist; nil if none does.
     package static func existingPath(ofProgram program: String) -> String? {
         paths(ofProgram: program).first(where: GivenFile.mayExist)
     }

@@ -396,9 +396,9 @@ extension SyncSession {
     ///
     /// If the keychain cannot forget the circle then, the next ``round(_:)`` does it.
     ///
+    /// - Parameter losesUnreadable: Whether conflicts that cannot be read are given up.
     /// - Throws: As ``append(_:)``; `unsentChanges` if something could not be sent; `damaged`
     ///   as ``SyncUpdate/keepUnshown(losingUnreadable:)``. Then this device is still a member.
-    /// - Parameter losesUnreadable: Whether conflicts that cannot be read are given up.
     @discardableResult
     package func leave(
         losingUnreadable losesUnreadable: Bool = false
@@ -422,8 +422,8 @@ extension SyncSession {
         return values
     }
 
-    /// Forgets the circle on this device, without a message.
-    /// This device may come back, and then goes on where it was.
+    /// Forgets the circle on this device, without a message. This device may come back, and then
+    /// goes on where it was.
     func forget() throws(KeychainFailure) {
         let circle = circle.circle
         try keychain.update(Self.leaving) { (update) throws(KeychainFailure) in
