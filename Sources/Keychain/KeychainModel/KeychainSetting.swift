@@ -11,9 +11,9 @@ package enum KeychainSetting: String, CaseIterable, Sendable {
         NewItem(
             .genericPassword,
             attributes: [
-                .service: .text(AccessGroup.ofKeychain.rawValue), .account: .text(rawValue),
+                .service: .text(AccessGroup.ofSettings.rawValue), .account: .text(rawValue),
             ],
-            accessGroup: .ofKeychain, protectionClass: .afterFirstUnlockThisDeviceOnly)
+            accessGroup: .ofSettings, protectionClass: .afterFirstUnlockThisDeviceOnly)
     }
 
     package var values: ClosedRange<Int> { 0...10 }
@@ -21,11 +21,13 @@ package enum KeychainSetting: String, CaseIterable, Sendable {
 }
 
 extension AccessGroup {
-    /// The group of the keychain's own items, which no list shows and no count counts: settings,
-    /// and what programs may do.
-    package static let ofKeychain = AccessGroup("valet.settings")
+    /// The group of the settings.
+    package static let ofSettings = AccessGroup("valet.settings")
+    /// The group of what programs may do.
+    package static let ofGrants = AccessGroup("valet.grants")
 
-    package var isOfKeychain: Bool { self == .ofKeychain }
+    /// Whether the items are the keychain's own, which no list shows and no count counts.
+    package var isOfKeychain: Bool { self == .ofSettings || self == .ofGrants }
 }
 
 /// Why a row is in table `former`: docs/FORMAT.md §8.

@@ -53,16 +53,11 @@ extension AccessGrant {
     private static let servicePrefix = "grant:"
     private static let version = "1"
 
-    /// Whether an item is a grant, sound or not.
-    fileprivate static func isGrant(_ item: StoredItem) -> Bool {
-        item.attributes[.service]?.text?.hasPrefix(servicePrefix) == true
-    }
-
     /// - Parameters:
-    ///   - name: The name of a program; nil for the items of the whole group.
+    ///   - name: The name of a program; nil for all.
     ///   - collection: nil for all.
     fileprivate static func query(_ name: String?, _ collection: String? = nil) -> ItemQuery {
-        var query = ItemQuery(.genericPassword, accessGroup: .ofKeychain)
+        var query = ItemQuery(.genericPassword, accessGroup: .ofGrants)
         // Items of other protection classes may be locked.
         query.protectionClass = .afterFirstUnlockThisDeviceOnly
         if let name { query.attributes[.service] = .text(servicePrefix + name) }
@@ -122,7 +117,7 @@ extension AccessGrant {
         attributes[.generic] = .text(text)
         if let lastUse { attributes[.comment] = .text(String(lastUse)) }
         return NewItem(
-            .genericPassword, attributes: attributes, accessGroup: .ofKeychain,
+            .genericPassword, attributes: attributes, accessGroup: .ofGrants,
             protectionClass: .afterFirstUnlockThisDeviceOnly)
     }
 }
@@ -132,12 +127,10 @@ package struct AccessGrantList: Sendable {
     package var grants: [AccessGrant] = []
     /// Whether there are others that cannot be read: their programs are asked for.
     package var hasDamage = false
-    /// The names of programs, also of grants that this version does not understand.
-    fileprivate var names: Set<String> = []
 }
 
 extension KeychainSession {
-    private var ofGrants: KeychainSession { session(in: [.ofKeychain]) }
+    private var ofGrants: KeychainSession { session(in: [.ofGrants]) }
 
     /// The grants of one program, or of all.
     ///
@@ -146,8 +139,7 @@ extension KeychainSession {
         var list = AccessGrantList()
         guard let found = try foundGrants(name) else { return list }
         var damage: KeychainFailure?
-        for item in found.readable(noting: &damage) where AccessGrant.isGrant(item) {
-            list.names.formUnion([item.attributes[.service]?.text].compactMap(\.self))
+        for item in found.readable(noting: &damage) {
             if let grant = AccessGrant(item) {
                 list.grants.append(grant)
             } else {
@@ -216,19 +208,11 @@ extension KeychainSession {
         } ?? 0
     }
 
-    /// Takes all grants back, also those that this version does not understand. Damaged ones stay.
+    /// Takes all grants back, also those that are damaged or that this version does not understand.
+    ///
+    /// - Returns: How many they were.
     package func removeAllGrants() throws(KeychainFailure) -> Int {
-        var count = 0
-        for service in try grants().names.sorted() {
-            count += try removeGrants(of: AccessGrant.name(ofService: service))
-        }
-        return count
-    }
-}
-
-extension AccessGrant {
-    fileprivate static func name(ofService service: String) -> String {
-        String(service.dropFirst(servicePrefix.count))
+        try store.delete([AccessGrant.query(nil)], purging: true, for: ofGrants.caller)
     }
 }
 

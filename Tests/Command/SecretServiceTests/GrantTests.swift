@@ -205,14 +205,14 @@ private final class RunningCopy {
             "1 7 1 2 3 4 -5", "1 7 1 2  3 4 5", "1 7 a 2 3 4 5",
         ])
     func `A record that is not understood lets nobody do anything`(_ text: String) throws {
-        let caller = Caller(applicationIdentifier: "a", accessGroups: [.ofKeychain])
+        let caller = Caller(applicationIdentifier: "a", accessGroups: [.ofGrants])
         let item = NewItem(
             .genericPassword,
             attributes: [
                 .service: .text("grant:/usr/bin/program"), .account: .text("login"),
                 .generic: .text(text),
             ],
-            accessGroup: .ofKeychain, protectionClass: .afterFirstUnlockThisDeviceOnly)
+            accessGroup: .ofGrants, protectionClass: .afterFirstUnlockThisDeviceOnly)
         try KeychainSession(keychain.store, caller).add(item, value: nil)
         let found = try session.grants()
         #expect(found.grants.isEmpty && found.hasDamage)

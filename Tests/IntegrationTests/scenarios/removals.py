@@ -13,7 +13,8 @@ from support import AGENT_ITEMS, EVERY_USER, expect, scenario
 # A read may be 100 ms behind; a busy machine needs some time for the next one.
 STALE = 0.15
 SUFFIXES = {"index": ["-shm"], "log": ["-wal"], "both": ["-shm", "-wal"]}
-WORDS = ("removed or replaced", "the log was removed", "was replaced while it was in use")
+WORDS = ("removed or replaced", "the log was removed", "was replaced while it was in use",
+         "match the log with its index")
 
 
 def put(path, contents):

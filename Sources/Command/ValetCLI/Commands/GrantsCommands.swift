@@ -55,10 +55,7 @@ enum GrantsCommand {
             hint: remedy)
     }
 
-    /// A grant that this version does not understand can be taken back; damage cannot.
-    fileprivate static let remedy =
-        "'valet grants remove --all' takes back what can be read; 'valet doctor --purge-damaged' "
-        + "removes the rest"
+    fileprivate static let remedy = "'valet grants remove --all' takes all back, also damaged ones"
 
     private static func table(_ grants: [AccessGrant]) -> String {
         let rows =
@@ -93,10 +90,7 @@ enum GrantsRemoveCommand {
                 + "its next call."
         ],
         arguments: [program, collection], options: [everything],
-        exitCodes: [
-            (.notFound, "there is no such grant"),
-            (.damaged, "a damaged grant could not be taken back; its program is asked for anyway"),
-        ],
+        exitCodes: [(.notFound, "there is no such grant")],
         examples: [
             ("valet grants remove flatpak:org.gnome.Geary login", "One collection of a program."),
             ("valet grants remove --all", "Everything."),
@@ -119,12 +113,7 @@ enum GrantsRemoveCommand {
                 hint: "'valet grants' lists the programs")
         }
         context.console.note("valet: took back \(count == 1 ? "1 grant" : "\(count) grants")")
-        guard isAll else { return .success }
-        let left = try requesting(keychain.attempt(keychain.session.grants()))
-        guard left.hasDamage else { return .success }
-        throw CLIError(
-            .damaged, "a damaged grant stays; its program is asked for anyway",
-            hint: "'valet doctor --purge-damaged' removes it")
+        return .success
     }
 }
 
