@@ -53,7 +53,6 @@ package enum ForegroundProgram {
         var signals: Set<Int32> = []
         let status = wait(for: child, signals: relay.descriptor, &signals)
         // In the background the call would stop this process.
-        let isInFront = tcgetpgrp(0) == getpgrp()
         if !signals.isEmpty || status & 0x7F != 0, hasSettings, isInFront {
             _ = unsafe tcsetattr(0, TCSANOW, &settings)
         }
@@ -91,10 +90,15 @@ package enum ForegroundProgram {
             for number in new { kill(child, number) }
             if !new.isEmpty, signals.isEmpty { end = Deadline(after: grace) }
             signals.formUnion(new)
-            // A program at its end uses the terminal once more, and must not stop this process.
-            if signals.isEmpty, !all.isDisjoint(with: [SIGTTIN, SIGTTOU]) { raise(SIGSTOP) }
+            // A program at its end uses the terminal once more, and must not stop this process. A
+            // shell may have given the job the terminal meanwhile.
+            let wantsTerminal = !all.isDisjoint(with: [SIGTTIN, SIGTTOU])
+            if signals.isEmpty, wantsTerminal, !isInFront { raise(SIGSTOP) }
         }
     }
+
+    /// Whether the job of this process may use the terminal.
+    private static var isInFront: Bool { tcgetpgrp(0) == getpgrp() }
 
     private static func isStopped(_ child: pid_t) -> Bool {
         var state = unsafe siginfo_t()

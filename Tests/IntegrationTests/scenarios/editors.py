@@ -314,8 +314,9 @@ def as_a_job(world):
             shell.read()
             expect(time.monotonic() < end, "the folder is left after", ending)
     # From the background the editor cannot use the terminal.
-    shell.type(b"\n")
-    shell.see(b"READY> ")
+    # What the shell says of the former job comes before this.
+    shell.type(b"echo for''mer\n")
+    shell.see(b"former\r\n")
     shell.type(f"{COMMAND} edit k & sleep 1; jobs\n".encode())
     shell.see(b"Stopped")
     shell.type(b"fg\n")

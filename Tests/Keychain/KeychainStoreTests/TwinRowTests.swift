@@ -116,7 +116,23 @@ import ValetTestSupport
         try checkNames()
     }
 
+    /// A later change may have got the number of the hidden one.
     // Promise: 14.6
+    @Test func `of which the index of changes hid one are both seen by sync`() throws {
+        let changed = { (name: String) in
+            try keychain.set(.generic(name, isSynchronizable: true), "value")
+        }
+        try changed("seen")
+        try keychain.losingWrites(of: ["item_by_change"]) { try changed("hidden") }
+        try changed("later")
+        let hidden = try keychain.rows().map(\.changeNumber)
+        #expect(hidden == [nil, 1, 2, 2])
+        try keychain.tamper("INSERT OR REPLACE INTO sync_mark VALUES (1, 2, 0)")
+        #expect(try history.store.keychain.repairIndexes().damagedCount == 0)
+        #expect(try keychain.rows().map(\.changeNumber) == [nil, 1, 3, 2])
+        #expect(keychain.damage() == [])
+    }
+
     /// The number of a row that its table has lost was given again.
     @Test func `of which the table has lost one are no sound table`() throws {
         try keychain.losingWrites(of: ["item"]) { try history.set("lost") }

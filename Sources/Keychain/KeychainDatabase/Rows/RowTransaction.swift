@@ -333,6 +333,16 @@ package struct RowTransaction {
         return try following(last(writer.lastChange))
     }
 
+    /// Makes a synchronizable row a change that sync has not seen yet.
+    package func renumberChange(ofRow number: Int64) throws(SystemError) {
+        let run = try Statement(
+            "UPDATE item SET change_number = ?2 WHERE number = ?1", on: writer.connection
+        ).start()
+        try run.bind(number, at: 1)
+        try run.bind(following(last(writer.lastChange)), at: 2)
+        try run.finish()
+    }
+
     private func time(after logicalTime: Int64) throws(SystemError) -> Int64 {
         if let synced { return synced.logicalTime }
         return max(now.logicalTime, try following(logicalTime))

@@ -18,6 +18,8 @@ struct DatabaseRebuild {
     private var places = PlaceVersions()
     /// The numbers of the rows that became former ones.
     private var displaced: Set<Int64> = []
+    /// The numbers of the rows that do not open.
+    private var damaged: Set<Int64> = []
     private var summary = IndexRepair()
 
     private var connection: Connection { source.connection }
@@ -75,6 +77,7 @@ struct DatabaseRebuild {
         try copySync()
         try add("SELECT * FROM former NOT INDEXED", by: target.putAnyFormer)
         try copyItems()
+        try renumberHiddenChanges()
         for (witness, entries) in witnesses where try !hasRows(entries, of: witness) {
             summary.mayLackRows = true
         }
@@ -139,7 +142,6 @@ struct DatabaseRebuild {
     private mutating func copyItems() throws(SystemError) {
         places = try knownPlaces()
         let otherNames = try otherNames()
-        var damaged: [Int64] = []
         let items = Statement("SELECT * FROM item NOT INDEXED ORDER BY number", on: connection)
         try Self.forEachRow(of: items) { (run) throws(SystemError) in
             let number = run.int64(Schema.Column.number)
@@ -151,16 +153,14 @@ struct DatabaseRebuild {
                     run, at: row.placeID, row.header.accountHash.bytes,
                     flags: run.int64(Schema.Column.flags))
             } else {
-                damaged.append(number)
+                damaged.insert(number)
             }
         }
         for (id, versions) in places.unproven { try settle(versions[0], id) }
         guard !damaged.isEmpty else { return }
-        var next = damaged[...]
         try Self.forEachRow(of: items) { (run) throws(SystemError) in
             let number = run.int64(Schema.Column.number)
-            guard number == next.first else { return }
-            next.removeFirst()
+            guard damaged.contains(number) else { return }
             try insertDamaged(run, as: otherNames[number] ?? RowName(run))
         }
     }
@@ -302,6 +302,27 @@ struct DatabaseRebuild {
             try entry.bind(hash, at: 1)
             try entry.bind(run.int64(Schema.Column.number), at: 2)
             try entry.finish()
+        }
+    }
+
+    /// Gives new change numbers to the sound rows that the index of changes did not list: sync has
+    /// not seen these changes, and later ones may have got the same numbers.
+    private func renumberHiddenChanges() throws(SystemError) {
+        let hidden = Statement(
+            """
+            SELECT number FROM item AS own NOT INDEXED
+            WHERE change_number IS NOT NULL AND NOT EXISTS (
+                SELECT 1 FROM item AS entry INDEXED BY item_by_change
+                WHERE entry.change_number = own.change_number AND entry.number = own.number)
+            ORDER BY change_number, logical_time
+            """, on: connection)
+        // An index that cannot be read has let nobody write or collect a change.
+        _ = try unlessCorrupt { () throws(SystemError) in
+            try Self.forEachRow(of: hidden) { (run) throws(SystemError) in
+                let number = run.int64(0)
+                guard !displaced.contains(number), !damaged.contains(number) else { return }
+                try rows.renumberChange(ofRow: number)
+            }
         }
     }
 
