@@ -17,8 +17,8 @@ struct Holdings: Sendable {
     /// Whether calls fail, with `timedOut`, where they would have to wait or to look at much.
     private(set) var isQuick = false
     /// What the calling program may use; nil for everything.
-    var access: ClientAccess?
-    let remembered = RememberedRecords()
+    var access: AccessDecision?
+    let remembered = LockedItemLabels()
     private var sessionItems = SessionItems()
     /// When the service began, in seconds since 1970.
     let started = SessionItems.now
@@ -48,7 +48,7 @@ struct Holdings: Sendable {
     }
 
     /// A copy with the access of one program.
-    func seen(by access: ClientAccess?) -> Holdings {
+    func seen(by access: AccessDecision?) -> Holdings {
         var holdings = self
         holdings.access = access
         return holdings

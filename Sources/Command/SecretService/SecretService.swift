@@ -22,7 +22,7 @@ final class SecretService {
         /// The keychain was locked or unlocked; with the properties of its collections.
         case lockChanged(isLocked: Bool, [PropertyChange])
         /// What a client can read of items that it has seen.
-        case seen(_ client: String, ClientAccess?, [PropertyChange])
+        case seen(_ client: String, AccessDecision?, [PropertyChange])
         case promptBegun(_ client: String, UInt64)
         /// The question of a prompt has its answer.
         case prompted(UInt64, DesktopQuestion.Answer, Consent?)
@@ -49,7 +49,7 @@ final class SecretService {
         let message: BusMessage
         let sender: String
         /// What the program that called may do; nil without a policy.
-        var access: ClientAccess?
+        var access: AccessDecision?
         /// Whether the call changes something.
         var isChange = false
         /// For whom a session is counted that the call may not get.
@@ -70,7 +70,7 @@ final class SecretService {
         fileprivate(set) var caller: CallingProcess?
         fileprivate var isAskedFor = false
         /// nil without a policy.
-        var access: ClientAccess?
+        var access: AccessDecision?
         /// Calls that wait until the program is known.
         fileprivate var held: [Call] = []
 
@@ -137,7 +137,11 @@ final class SecretService {
             throw SystemError(
                 .refused("org.freedesktop.DBus.Error.NameHasOwner"),
                 during: "become the Secret Service",
-                hint: "stop the other program, or replace it: 'valet serve --replace'")
+                hint: replacing
+                    ? "the other program permits nobody to take its place: stop it first, as with "
+                        + "'systemctl --user stop gnome-keyring-daemon.socket "
+                        + "gnome-keyring-daemon.service', or begin a new session"
+                    : "stop the other program, or try 'valet serve --replace'")
         }
         // The portal's backend as well, unless another program is it.
         _ = try bus.own(Portal.busName, replacing: true)
@@ -354,7 +358,7 @@ final class SecretService {
     }
 
     /// Whether a client may still do what it could with this access.
-    func isCurrent(_ access: ClientAccess?, of name: String) -> Bool {
+    func isCurrent(_ access: AccessDecision?, of name: String) -> Bool {
         let isFree = currentPolicy() == nil
         guard let access else { return isFree }
         guard !isFree, access.program.isThere, access.version == policy.version else {
@@ -473,7 +477,7 @@ final class SecretService {
             return true
         }
         if client.access?.program !== view.program || client.access?.version != policy.version {
-            client.access = ClientAccess(
+            client.access = AccessDecision(
                 view.program, rules, version: policy.version, view.places,
                 noteRead(by: view.program))
         }
@@ -515,10 +519,10 @@ final class SecretService {
     }
 
     /// What the policy lets a Flatpak do, for which the portal asks; nil without one.
-    func access(ofFlatpak id: String) -> ClientAccess? {
+    func access(ofFlatpak id: String) -> AccessDecision? {
         guard let rules = currentPolicy() else { return nil }
         let program = AskingProgram(flatpak: id)
-        return ClientAccess(program, rules, version: policy.version, [:], noteRead(by: program))
+        return AccessDecision(program, rules, version: policy.version, [:], noteRead(by: program))
     }
 
     private func noteRead(by program: AskingProgram) -> @Sendable (String) -> Void {

@@ -66,7 +66,7 @@ extension SecretService {
 
     /// Sends what was read of items to a client that may still read it.
     func emit(
-        _ changes: [PropertyChange], seenBy client: String, _ access: ClientAccess?
+        _ changes: [PropertyChange], seenBy client: String, _ access: AccessDecision?
     ) throws(SystemError) {
         guard clients[client] != nil, isCurrent(access, of: client) else { return }
         for change in changes {

@@ -47,11 +47,11 @@ package enum ServeVerb {
             exitCodes: [
                 (.success, "--idle-exit, the bus or another program has ended the service"),
                 (.notFound, "there is no session bus"),
-                (.alreadyThere, "another program is the service, and --replace is missing"),
+                (.alreadyThere, "another program is the service, and stays it"),
             ],
             examples: [
                 ("valet serve --install", "From now on programs find the service by themselves."),
-                ("valet serve --replace", "In place of gnome-keyring, until Ctrl-C."),
+                ("valet serve --replace", "Now, in place of a service that permits it."),
                 (
                     "valet serve --install --share-group com.example.app",
                     "Programs also read the passwords of that group."
@@ -221,8 +221,7 @@ private struct Installation {
             """, to: unit, console)
         console.note("valet: the session starts the service when a program asks for it")
         console.hint(
-            "a keyring that runs already stays until the next session, or 'valet serve "
-                + "--replace'")
+            "a keyring that runs already stays until the next session, or until you stop it")
         return .success
     }
 

@@ -74,10 +74,10 @@ extension AskingProgram {
     private let own = AskingProgram(process: getpid())
     private let keychain = TestKeychain()
 
-    private func access(_ text: String, _ program: AskingProgram? = nil) throws -> ClientAccess {
+    private func access(_ text: String, _ program: AskingProgram? = nil) throws -> AccessDecision {
         let policy = try AccessPolicy(text)
         let places = PolicyPaths().places(of: policy.paths)
-        return ClientAccess(program ?? own, policy, version: 0, places) { _ in }
+        return AccessDecision(program ?? own, policy, version: 0, places) { _ in }
     }
 
     @Test func `The first rule for the program and the collection counts`() throws {

@@ -153,7 +153,7 @@ private final class Gate: Sendable {
     {
         let unknown = try look([:])
         func access(_ text: String) throws -> AccessPolicy.Access {
-            ClientAccess(unknown, try AccessPolicy(text), version: 0, [:]) { _ in }
+            AccessDecision(unknown, try AccessPolicy(text), version: 0, [:]) { _ in }
                 .access(to: "login")
         }
         #expect(try access("deny * flatpak:org.a.App\nallow * *") == .deny)

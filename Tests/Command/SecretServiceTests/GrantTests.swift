@@ -142,8 +142,8 @@ private final class RunningCopy {
 
     init() { session = Holdings(keychain).list.session }
 
-    private func access(_ text: String) throws -> ClientAccess {
-        ClientAccess(own, try AccessPolicy(text), version: 0, [:]) { _ in }
+    private func access(_ text: String) throws -> AccessDecision {
+        AccessDecision(own, try AccessPolicy(text), version: 0, [:]) { _ in }
     }
 
     private func grant(_ collection: String, _ version: UInt64 = 1) -> AccessGrant {

@@ -184,7 +184,7 @@ import ValetTestSupport
     }
 
     @Test func `A record that is too long is not remembered, and the former one not kept`() {
-        let records = RememberedRecords()
+        let records = LockedItemLabels()
         let item = ItemPath(collection: "login", id: "00")
         var record = SecretRecord(label: "l", attributes: ["n": "1"], contentType: "text/plain")
         records.remember(record, of: item)

@@ -42,13 +42,13 @@ def stops(tracer, has_ended, call):
 
 def go_on(tracer):
     """Lets the traced process go on. On a busy machine it may have seemed to be stopped before it
-    was: so the signal is sent again until the tracer ends, or half a minute has passed."""
+    was: so the signal is sent again until the tracer ends, or five minutes have passed."""
     resume(tracer)
     threading.Thread(target=keep_resuming, args=[tracer], daemon=True).start()
 
 
 def keep_resuming(tracer):
-    for _ in range(30):
+    for _ in range(300):
         time.sleep(1)
         try:
             resume(tracer)

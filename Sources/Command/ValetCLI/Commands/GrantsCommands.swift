@@ -15,8 +15,9 @@ enum GrantsCommand {
             "Where the policy of 'valet serve' says 'ask', you are asked whether a program may use "
                 + "a collection of the desktop's secrets. 'Always' is remembered in the keychain, "
                 + "sealed, until you take it back with 'valet grants remove'. It is for the "
-                + "program that you were shown: a Flatpak or snap, or the file at a path as it was "
-                + "then. A program that has changed, by an update too, is asked for again.",
+                + "program that you were shown: a Flatpak or snap by its name, any other one by "
+                + "its file as it was then. Once that file has changed, by an update too, you are "
+                + "asked again.",
             "A grant never opens what the policy denies. Backups and other devices do not get it.",
             "The columns are: the program, as its path, 'flatpak:ID' or 'snap:NAME'; the "
                 + "collection; since when; and the last use, to within a day. Times are in UTC.",

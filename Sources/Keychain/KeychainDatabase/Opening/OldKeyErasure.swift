@@ -161,7 +161,7 @@ struct OldKeyErasure {
                 message: "another program is reading the keychain", path: pool.directory.path,
                 hint: "`valet doctor` names the program: end it, and then change an item")
         }
-        try tidyDeviceKeys(header)
+        try eraseFormerDeviceKeys(header)
         try translating(Self.erasing) { () throws(SystemError) in
             try pool.directory.remove(Self.markerName)
             try pool.directory.sync()
@@ -201,7 +201,7 @@ struct OldKeyErasure {
     }
 
     /// Gives the device key in use its usual name, and erases those that it has replaced.
-    private func tidyDeviceKeys(_ header: KeychainHeader) throws(KeychainFailure) {
+    private func eraseFormerDeviceKeys(_ header: KeychainHeader) throws(KeychainFailure) {
         let found = try translating(Self.erasing) { () throws(SystemError) in
             // Rewriting took long. A copy at the path may need the keys in a folder elsewhere.
             try pool.checkPlace()
@@ -209,7 +209,7 @@ struct OldKeyErasure {
         }
         if let folder = found {
             let noted = try translating(noted(), during: Self.erasing)
-            try folder.tidy(header.keybag, erasing: noted ?? [])
+            try folder.eraseFormer(noted ?? [], under: header.keybag)
         } else if header.keybag.deviceSource == .ownFile {
             throw DeviceKeyFolder.notSeen(keychain.location.deviceFolder)
         }

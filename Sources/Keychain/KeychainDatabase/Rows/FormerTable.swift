@@ -445,3 +445,15 @@ extension ProtectionClass {
         }
     }
 }
+
+extension RowWriter {
+    /// What ``RowTransaction/dropFormer(of:beyond:sparing:)`` deletes.
+    static let deletionOfOldFormer: StaticString = """
+        DELETE FROM former WHERE kept IN (
+            SELECT kept FROM former WHERE account_hash = ?1 AND place_hash = ?2
+            ORDER BY kept DESC LIMIT -1 OFFSET ?3)
+        AND NOT (kept = ?5 AND ?3 > 0) AND kept IS NOT (
+            SELECT min(kept) FROM former
+            WHERE account_hash = ?1 AND place_hash = ?2 AND reason = 3 AND kept > ?4)
+        """
+}

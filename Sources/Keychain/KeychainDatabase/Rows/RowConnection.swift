@@ -323,14 +323,6 @@ package final class RowWriter: @unchecked Sendable {
             ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,
             ?20, ?21)
         """
-    private static let deletionOfOldFormer: StaticString = """
-        DELETE FROM former WHERE kept IN (
-            SELECT kept FROM former WHERE account_hash = ?1 AND place_hash = ?2
-            ORDER BY kept DESC LIMIT -1 OFFSET ?3)
-        AND NOT (kept = ?5 AND ?3 > 0) AND kept IS NOT (
-            SELECT min(kept) FROM former
-            WHERE account_hash = ?1 AND place_hash = ?2 AND reason = 3 AND kept > ?4)
-        """
     private static let lastOfName: StaticString = """
         SELECT * FROM former WHERE account_hash = ?1 AND place_hash = ?2 AND kept >= ?3
         ORDER BY kept DESC

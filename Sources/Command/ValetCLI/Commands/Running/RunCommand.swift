@@ -117,7 +117,7 @@ enum RunCommand {
     /// Reads all secrets. Later options replace the variables of earlier ones.
     private static func prepare(
         _ values: ParsedValues, _ context: Context
-    ) throws(CLIError) -> ProgramSecrets {
+    ) throws(CLIError) -> ProgramVariables {
         let environment = try assignments(environment, values)
         let files = try assignments(file, values)
         let readsInput = values.list(environmentFile).contains("-")
@@ -127,7 +127,7 @@ enum RunCommand {
         }
         let resolver = ReferenceResolver(context, values)
         let launch = ProgramLaunch(lastWords: values.programWords.count)
-        var program = ProgramSecrets(launch, resolver, context)
+        var program = ProgramVariables(launch, resolver, context)
         for identifier in values.list(valet) {
             var scope = try ItemOptions.scope(values)
             scope.identifier = identifier

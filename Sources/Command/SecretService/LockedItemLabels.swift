@@ -8,7 +8,7 @@ internal import ValetSystem
 /// a program reads the properties of an item before it unlocks it, and then never again.
 ///
 /// They are in memory alone, and forgotten when nothing of the keychain is to be readable.
-final class RememberedRecords: Sendable {
+final class LockedItemLabels: Sendable {
     /// More than a desktop has; further items show no label while they are locked.
     private static let (maximalCount, maximalByteCount) = (20_000, 4 << 10)
 

@@ -8,7 +8,7 @@ internal import ValetSealing
 internal import ValetSystem
 
 /// Collects the variables of a program, and the secrets in them. ``RunCommand`` makes one.
-struct ProgramSecrets {
+struct ProgramVariables {
     /// How long reading a file of variables may take if the file is a pipe.
     private static let patience = Duration.seconds(30)
 

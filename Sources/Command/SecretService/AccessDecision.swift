@@ -5,7 +5,7 @@ internal import ValetKeychainStore
 internal import ValetSystem
 
 /// What a policy lets one program do.
-struct ClientAccess: Sendable {
+struct AccessDecision: Sendable {
     let program: AskingProgram
     /// The version of the policy.
     let version: Int
@@ -58,7 +58,7 @@ struct ClientAccess: Sendable {
     /// The same without each yes that a lock has ended.
     ///
     /// - Parameter period: The present one; nil if it is not known.
-    func during(_ period: LockPeriod?) -> ClientAccess {
+    func during(_ period: LockPeriod?) -> AccessDecision {
         var access = self
         access.granted = granted.filter { $0.value == period }
         access.once = once.filter { access.granted[$0] != nil }
@@ -73,7 +73,7 @@ struct ClientAccess: Sendable {
     }
 
     /// The same after a use, which ends each yes that was for one.
-    func afterUse() -> ClientAccess {
+    func afterUse() -> AccessDecision {
         var access = self
         for name in once { access.granted[name] = nil }
         access.once = []
