@@ -74,7 +74,8 @@ struct AWSKeySet {
         case .number, .literal: word = try reader.word()
         case .object, .array: break
         }
-        guard word != "null" else { return }
+        // Long-lived keys may have an empty token, which the tools would take for one.
+        guard word != "null", text?.byteCount != 0 else { return }
         guard let member else {
             guard word == "1" else {
                 throw CLIError(.damaged, "\(name) has a Version that is not the number 1")

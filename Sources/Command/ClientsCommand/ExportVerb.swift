@@ -21,10 +21,10 @@ struct ExportVerb {
     }
 
     func run() throws(CLIError) -> ExitCode {
-        let writesVariables = values[ExportHelp.format] == "dotenv"
-        guard writesVariables || values[ExportHelp.format] == "json" else {
-            throw .usage("expected '--format json', '--format dotenv' or '--to secret-service'")
+        guard let format = values[ExportHelp.format] else {
+            throw .usage("expected '--format FORMAT' or '--to secret-service'")
         }
+        let writesVariables = format != "json"
         if let option = ExportHelp.ofService.first(where: values.has) {
             throw .usage("'\(option.spelling)' needs '--to secret-service'")
         }
@@ -36,7 +36,11 @@ struct ExportVerb {
         let items = try items(ofOneValet: writesVariables || isOneValetChosen, noting: &damage)
         let isDamaged = damage != nil
         warn(of: items)
-        try writesVariables ? writeVariables(items, &left) : writeJSON(items, &left)
+        switch format {
+        case "dotenv": try writeVariables(items, &left)
+        case "docker-env": try writeVariables(items, forDocker: true, &left)
+        default: try writeJSON(items, &left)
+        }
         for (name, reason) in left {
             console.note("valet: warning: \(quoted(name)) was left out: \(reason)")
         }
@@ -110,8 +114,10 @@ struct ExportVerb {
 
     // MARK: Variables
 
+    /// - Parameter isForDocker: Whether the lines are for docker and kubectl, which keep quotes.
     private func writeVariables(
-        _ items: [StoredItem], _ left: inout [(name: String, reason: String)]
+        _ items: [StoredItem], forDocker isForDocker: Bool = false,
+        _ left: inout [(name: String, reason: String)]
     ) throws(CLIError) {
         var unportable: [String] = []
         for item in items {
@@ -126,7 +132,11 @@ struct ExportVerb {
                 left.append((name, "it is not text"))
                 continue
             }
-            let line = Dotenv.line(name, value)
+            guard !isForDocker || Self.fitsInLine(value) else {
+                left.append((name, "docker cannot read several lines as one value"))
+                continue
+            }
+            let line = isForDocker ? Self.dockerLine(name, value) : Dotenv.line(name, value)
             let isSafe = line.text.withBytes(TerminalText.isShowable)
             guard !console.isOutputTerminal || isSafe else {
                 left.append((name, "a terminal would act on it: redirect the output"))
@@ -140,6 +150,25 @@ struct ExportVerb {
             "valet: warning: other programs may read other values for "
                 + unportable.joined(separator: ", "))
         console.hint("docs/CLIENTS.md compares the dialects of .env files")
+    }
+
+    /// Whether docker reads it back: a value ends with its line, and a carriage return there is
+    /// dropped.
+    private static func fitsInLine(_ value: SecretValue) -> Bool {
+        value.withBytes { bytes in
+            bytes.firstIndex(of: 0x0A) == nil
+                && (bytes.isEmpty || bytes[bytes.count - 1] != 0x0D)
+        }
+    }
+
+    private static func dockerLine(
+        _ name: String, _ value: SecretValue
+    ) -> (text: SecretValue, isPortable: Bool) {
+        var text = SecretText(capacity: name.utf8.count + value.byteCount + 2)
+        text.append(name + "=")
+        value.withBytes { text.append($0) }
+        text.append("\n")
+        return (text.value(), true)
     }
 
     // MARK: JSON

@@ -102,7 +102,7 @@ enum ImportHelp {
 enum ExportHelp {
     static let format = OptionDeclaration(
         name: "format", valueName: "FORMAT", help: "the form of the output",
-        choices: ["json", "dotenv"])
+        choices: ["json", "dotenv", "docker-env"])
     static let to = OptionDeclaration(
         name: "to", valueName: "PLACE",
         help: "another keyring that gets what programs keep by 'valet serve'",
@@ -124,8 +124,10 @@ enum ExportHelp {
                 + "writes an encrypted file instead.",
             "json: all items of the application, or of one valet with --id, --accessibility or "
                 + "--cloud, in the form that 'valet import --from json' reads. dotenv: lines "
-                + "NAME=\"VALUE\" for one valet. Secrets that cannot be written, such as those "
-                + "that require the user, or are damaged, are left out with a warning.",
+                + "NAME=VALUE for one valet, quoted where needed. docker-env: such lines for "
+                + "'docker run --env-file' and 'kubectl --from-env-file', which take quotes as "
+                + "part of the value. Secrets that cannot be written, such as those that require "
+                + "the user, or are damaged, are left out with a warning.",
             "With --to secret-service, GNOME Keyring, KWallet or another Secret Service that runs "
                 + "gets what programs of the desktop keep by 'valet serve': labels, attributes, "
                 + "types and secrets, into its default collection. Unlock it first. Each line of "

@@ -6,10 +6,6 @@ internal import ValetSealing
 
 extension SecretValue {
     var isUTF8: Bool { withBytes { (try? UTF8Span(validating: $0)) != nil } }
-
-    func part(_ range: Range<Int>) -> SecretValue {
-        withBytes { SecretValue(copying: $0.extracting(range)) }
-    }
 }
 
 extension Span<UInt8> {

@@ -23,7 +23,9 @@ extension SecretService {
     /// The lasting yeses to a program, by their collections.
     private func grants(to program: AskingProgram) -> [String: AccessGrant] {
         guard let lasting = program.lasting,
-            let list = try? holdings.quick.list.session.grants(of: lasting.name)
+            let list = inbox.known({ () throws(KeychainFailure) in
+                try holdings.quick.list.session.grants(of: lasting.name)
+            })
         else { return [:] }
         return list.grants.reduce(into: [:]) { found, grant in
             if grant.program == lasting { found[grant.collection] = grant }
@@ -66,12 +68,19 @@ extension SecretService {
     /// Notes in the keychain that a grant is used. The call that uses it waits for nothing, and
     /// does not fail with it.
     func noteUse(of grant: AccessGrant) {
-        let (now, key) = (SessionItems.now, grant.program.name + " " + grant.collection)
+        let now = SessionItems.now
+        let key = "\(grant.program.name) \(grant.collection) \(grant.since)"
         var last = grant
         last.lastUse = notedUses[key] ?? grant.lastUse
         guard last.isOutdated(at: now) else { return }
         notedUses[key] = now
-        let session = holdings.list.session
-        try? BackgroundThread.start { try? session.noteUse(of: grant, at: now) }
+        let (session, inbox) = (holdings.list.session, inbox)
+        try? BackgroundThread.start {
+            do {
+                try session.noteUse(of: grant, at: now)
+            } catch {
+                inbox.add(.useNotNoted(key))
+            }
+        }
     }
 }

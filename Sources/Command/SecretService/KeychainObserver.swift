@@ -91,7 +91,10 @@ final class KeychainObserver: Sendable {
 
     private func look(after last: Seen) -> Seen {
         var seen = last
-        if let found = try? store.keychain.availability() {
+        let availability = inbox.known { () throws(KeychainFailure) in
+            try store.keychain.availability()
+        }
+        if let found = availability {
             seen.remaining = found.remaining
             seen.lockState = found.state
             if found.state == .beforeFirstUnlock { holdings.remembered.forgetAll() }
@@ -104,17 +107,19 @@ final class KeychainObserver: Sendable {
         }
         // Watching does not count as use of the keychain: what it opens is not opened again.
         var records: [ItemPath: SecretRecord] = [:]
-        let changes = try? store.changes(since: &seen.snapshot) { item in
-            let subject = self.subject(item)
-            if case .item(let path)? = subject, let record = self.holdings.record(of: item) {
-                if item.accessGroup == DesktopItem.group {
-                    self.holdings.remembered.remember(record, of: path)
+        let changes = inbox.known { () throws(KeychainFailure) in
+            try store.changes(since: &seen.snapshot) { item in
+                let subject = self.subject(item)
+                if case .item(let path)? = subject, let record = self.holdings.record(of: item) {
+                    if item.accessGroup == DesktopItem.group {
+                        self.holdings.remembered.remember(record, of: path)
+                    }
+                    if last.lockState != nil, records.count < Self.maximalChangeCount {
+                        records[path] = record
+                    }
                 }
-                if last.lockState != nil, records.count < Self.maximalChangeCount {
-                    records[path] = record
-                }
+                return subject
             }
-            return subject
         }
         tell((changes ?? []).compactMap(Self.change), records, &seen)
         lookAtGrants(&seen)
@@ -123,7 +128,10 @@ final class KeychainObserver: Sendable {
 
     /// When a grant was last used is no change.
     private func lookAtGrants(_ seen: inout Seen) {
-        guard let found = try? holdings.list.session.grants().grants else { return }
+        let list = inbox.known { () throws(KeychainFailure) in
+            try holdings.list.session.grants()
+        }
+        guard let found = list?.grants else { return }
         let grants = Set(
             found.map { AccessGrant($0.program, collection: $0.collection, since: $0.since) })
         if grants != seen.grants { inbox.add(.grantsChanged) }
@@ -254,6 +262,19 @@ final class KeychainObserver: Sendable {
         case .changed(let subject): ObservedChange(kind: .changed, subject: subject)
         case .removed(let subject?): ObservedChange(kind: .deleted, subject: subject)
         case .removed(nil): nil
+        }
+    }
+}
+
+extension Inbox where Event == SecretService.Event {
+    /// The result of a read that the service can do without; nil if it fails. Lost changes are told
+    /// to the person who runs the service: no other call hears of them again.
+    func known<R>(_ body: () throws(KeychainFailure) -> R) -> R? {
+        do {
+            return try body()
+        } catch {
+            if error.cause == .lostChanges { add(.noted("valet: error: \(error)")) }
+            return nil
         }
     }
 }

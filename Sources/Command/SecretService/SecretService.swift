@@ -29,6 +29,8 @@ final class SecretService {
         /// Programs have got a lasting yes, or lost one.
         case grantsChanged
         case used(AccessGrant)
+        /// The use of a grant could not be noted: ``notedUses``.
+        case useNotNoted(_ key: String)
         case stored(_ client: String, ItemPath)
         /// The client of a prompt can hear what is unlocked.
         case completed(_ client: String, UInt64, [String])
@@ -106,7 +108,7 @@ final class SecretService {
     private(set) var portal: (owner: String?, question: UInt64) = (nil, 0)
     /// Whose the questions are that have a thread: one is shown, the others wait for it to end.
     var asked: [UInt64: Owner] = [:]
-    /// When the use of a grant was last noted, by its program and collection.
+    /// When the use of a grant was last noted, by its program, collection and time.
     var notedUses: [String: UInt64] = [:]
     private var lastNumber: UInt64 = 0
     /// False when the service ends.
@@ -421,6 +423,7 @@ final class SecretService {
             try complete(number, outcome, consent)
         case .grantsChanged: try tellGrants()
         case .used(let grant): noteUse(of: grant)
+        case .useNotNoted(let key): notedUses[key] = nil
         case .stored(let client, let item): see(.item(item), by: client)
         case .completed(let client, let number, let objects):
             try emitCompleted(number, of: client, objects)
@@ -515,7 +518,9 @@ final class SecretService {
 
     /// The present period between two locks; nil if it is not known.
     private var lockPeriod: LockPeriod? {
-        try? holdings.quick.list.session.store.keychain.lockPeriod()
+        inbox.known { () throws(KeychainFailure) in
+            try holdings.quick.list.session.store.keychain.lockPeriod()
+        }
     }
 
     /// What the policy lets a Flatpak do, for which the portal asks; nil without one.

@@ -202,9 +202,7 @@ private struct Installation {
                 .alreadyThere, "\(path(activation)) starts another service",
                 hint: "remove the file first, if programs are to ask valet")
         }
-        try write(activation(of: SecretService.busName, words), to: activation, console)
-        try write(activation(of: Portal.busName, words), to: portal.activation, console)
-        try write(Portal.description, to: portal.description, console)
+        // The files that lead to the unit come last: a failure leaves none that leads to nothing.
         try write(
             """
             [Unit]
@@ -219,6 +217,9 @@ private struct Installation {
             LimitCORE=0
 
             """, to: unit, console)
+        try write(activation(of: SecretService.busName, words), to: activation, console)
+        try write(activation(of: Portal.busName, words), to: portal.activation, console)
+        try write(Portal.description, to: portal.description, console)
         console.note("valet: the session starts the service when a program asks for it")
         console.hint(
             "a keyring that runs already stays until the next session, or until you stop it")

@@ -8,8 +8,8 @@ package import ValetSealing
 package struct DotenvVariable: Sendable {
     /// Letters, digits, `_`, `.` and `-`: not always a name that a shell takes.
     package let name: String
-    /// Never expanded.
-    package let value: SecretValue
+    /// Never expanded; nil for a name alone, which stands for the caller's variable of that name.
+    package let value: SecretValue?
     /// The number of its line, from 1.
     package let line: Int
     let origin: Origin
@@ -34,7 +34,9 @@ package enum Dotenv {
     ///
     /// A value in single quotes or backticks is literal; in double quotes `\n`, `\r`, `\t`, `\\`,
     /// `\"`, `\$` and `` \` `` are escapes. Quoted values may have several lines, whose ends
-    /// become newlines. A comment begins with a hash sign after a blank.
+    /// become newlines. Quoted parts that touch are one value, and between them a backslash makes
+    /// the next byte literal: sh(1) quotes an apostrophe as `'\''`. A comment begins with a hash
+    /// sign after a blank. A line ends with a newline or a carriage return, or with both.
     ///
     /// - Parameters:
     ///   - source: The file's name in errors.
@@ -59,8 +61,9 @@ package enum Dotenv {
         }
     }
 
-    /// The line that sets a variable: in single quotes where the value allows, so that every
-    /// dialect reads the same bytes, and nothing in it is a reference.
+    /// The line that sets a variable. A value of letters, digits and some signs has no quotes:
+    /// docker and kubectl would keep them. Any other one is in single quotes where it allows that,
+    /// so that every other dialect reads the same bytes, and nothing in it is a reference.
     ///
     /// - Returns: The line, and whether node, python-dotenv, docker compose and shells all read
     ///   it as this program does.
@@ -72,11 +75,11 @@ package enum Dotenv {
             let head = Array((name + "=").utf8)
             var text = SecretBytes(byteCount: head.count + 2 * bytes.count + mark.utf8.count + 4)
             var end = 0
-            let quote = UInt8(ascii: form.isLiteral ? "'" : "\"")
+            let quote = form.isPlain ? "" : form.isLiteral ? "'" : "\""
             let isMarked = !form.isLiteral && form.looksLikeReference
-            let tail = [quote] + Array((isMarked ? " \(mark)\n" : "\n").utf8)
+            let tail = Array((quote + (isMarked ? " \(mark)\n" : "\n")).utf8)
             text.withMutableBytes { text in
-                for byte in head + [quote] { put(byte, &text, &end) }
+                for byte in head + Array(quote.utf8) { put(byte, &text, &end) }
                 for index in bytes.indices {
                     let byte = bytes[index]
                     let isEscaped = !form.isLiteral && ValueForm.needsEscape(byte)
@@ -111,8 +114,11 @@ private struct ValueForm {
     /// Whether every dialect reads the same bytes.
     private(set) var isPortable = true
     private(set) var looksLikeReference = false
+    /// Whether it needs no quotes: every dialect and sh(1) read it as it is.
+    private(set) var isPlain = true
 
     init(_ bytes: Span<UInt8>) {
+        isPlain = !bytes.isEmpty
         var before: UInt8 = 0
         var hasEscape = false
         for index in bytes.indices {
@@ -124,6 +130,7 @@ private struct ValueForm {
             case UInt8(ascii: "{") where before == UInt8(ascii: "$"): isPortable = false
             default: break
             }
+            if !Self.isPlain(byte) { isPlain = false }
             hasEscape = hasEscape || Self.needsEscape(byte)
             looksLikeReference =
                 looksLikeReference || SecretReference.hasScheme(bytes, at: index)
@@ -131,6 +138,17 @@ private struct ValueForm {
         }
         if before == UInt8(ascii: "\\") { isLiteral = false }
         if !isLiteral, hasEscape { isPortable = false }
+        if looksLikeReference { isPlain = false }
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "+")...UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "_"),
+            UInt8(ascii: "="), UInt8(ascii: "%"):
+            true
+        default: false
+        }
     }
 
     /// Whether a byte in double quotes needs a backslash.
@@ -152,19 +170,39 @@ private struct DotenvReader {
 
     static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
 
+    /// Whether a line ends with this byte. The first byte of two that end a line counts as a blank.
+    private static func endsLine(_ bytes: Span<UInt8>, _ index: Int) -> Bool {
+        switch bytes[index] {
+        case 0x0A: true
+        case 0x0D: index + 1 == bytes.count || bytes[index + 1] != 0x0A
+        default: false
+        }
+    }
+
+    private static func isInLine(_ bytes: Span<UInt8>, _ index: Int) -> Bool {
+        !endsLine(bytes, index)
+    }
+
+    private static func isBlankInLine(_ bytes: Span<UInt8>, _ index: Int) -> Bool {
+        isBlank(bytes[index]) && !endsLine(bytes, index)
+    }
+
     /// The next variable; nil at the end.
     mutating func next(_ bytes: Span<UInt8>) throws(CLIError) -> DotenvVariable? {
         while position < bytes.count {
-            skip(bytes) { Self.isBlank($0) || $0 == 0x0A }
+            skip(bytes) { Self.isBlank($0[$1]) || $0[$1] == 0x0A }
             guard position < bytes.count else { return nil }
             if isAt("#", bytes) {
-                skip(bytes) { $0 != 0x0A }
+                skip(bytes, while: Self.isInLine)
                 continue
             }
-            let name = try name(bytes)
             let start = line
+            let name = try name(bytes)
+            if name.isAlone {
+                return DotenvVariable(name: name.text, value: nil, line: start, origin: .text)
+            }
             let (value, origin) = try value(bytes)
-            return DotenvVariable(name: name, value: value, line: start, origin: origin)
+            return DotenvVariable(name: name.text, value: value, line: start, origin: origin)
         }
         return nil
     }
@@ -173,33 +211,43 @@ private struct DotenvReader {
         position < bytes.count && bytes[position] == UInt8(ascii: character)
     }
 
+    private func isAtEndOfLine(_ bytes: Span<UInt8>) -> Bool {
+        position == bytes.count || Self.endsLine(bytes, position)
+    }
+
     @discardableResult
     private mutating func skip(
-        _ bytes: Span<UInt8>, while condition: (UInt8) -> Bool
+        _ bytes: Span<UInt8>, while condition: (Span<UInt8>, Int) -> Bool
     ) -> Range<Int> {
         let start = position
-        while position < bytes.count, condition(bytes[position]) {
-            if bytes[position] == 0x0A { line += 1 }
+        while position < bytes.count, condition(bytes, position) {
+            if Self.endsLine(bytes, position) { line += 1 }
             position += 1
         }
         return start..<position
     }
 
-    private mutating func name(_ bytes: Span<UInt8>) throws(CLIError) -> String {
+    /// Reads a name, and the equals sign unless the name is alone on its line.
+    private mutating func name(
+        _ bytes: Span<UInt8>
+    ) throws(CLIError) -> (text: String, isAlone: Bool) {
         var name = word(bytes)
-        let blanks = skip(bytes, while: Self.isBlank)
+        let blanks = skip(bytes, while: Self.isBlankInLine)
         if name == "export", !blanks.isEmpty {
             name = word(bytes)
-            skip(bytes, while: Self.isBlank)
+            skip(bytes, while: Self.isBlankInLine)
         }
-        guard !name.isEmpty, isAt("=", bytes) else { throw flaw("is not NAME=VALUE") }
-        position += 1
-        return name
+        let isAlone = isAtEndOfLine(bytes) || isAt("#", bytes)
+        guard !name.isEmpty, isAlone || isAt("=", bytes) else { throw flaw("is not NAME=VALUE") }
+        if isAlone { skip(bytes, while: Self.isInLine) } else { position += 1 }
+        return (name, isAlone)
     }
 
     private mutating func word(_ bytes: Span<UInt8>) -> String {
-        let range = skip(bytes) {
-            VariableName.isPart($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "-")
+        let range = skip(bytes) { bytes, index in
+            let byte = bytes[index]
+            return VariableName.isPart(byte) || byte == UInt8(ascii: ".")
+                || byte == UInt8(ascii: "-")
         }
         return String(decoding: range.map { bytes[$0] }, as: UTF8.self)
     }
@@ -207,16 +255,22 @@ private struct DotenvReader {
     private mutating func value(
         _ bytes: Span<UInt8>
     ) throws(CLIError) -> (SecretValue, DotenvVariable.Origin) {
-        skip(bytes, while: Self.isBlank)
+        skip(bytes, while: Self.isBlankInLine)
         guard position < bytes.count else { return (Self.literal(bytes, 0..<0), .text) }
         let quote = bytes[position]
         let before = self
-        if quote == UInt8(ascii: "'") || quote == UInt8(ascii: "\"") {
+        if Self.isQuote(quote) {
             guard let end = end(of: quote, bytes) else {
                 throw before.flaw("opens a quote that is never closed")
             }
+            let range = before.position + 1..<end
+            let touches = isAt("'", bytes) || isAt("\"", bytes) || isAt("\\", bytes)
+            if touches {
+                self = before
+                return (try parts(bytes), .literal)
+            }
             let isLiteral = quote == UInt8(ascii: "'")
-            guard let found = quoted(bytes, before.position + 1..<end, isLiteral: isLiteral) else {
+            guard let found = quoted(bytes, range, isLiteral: isLiteral) else {
                 throw flaw("has text after a quote")
             }
             return found
@@ -229,6 +283,42 @@ private struct DotenvReader {
         }
         self = before
         return (plain(bytes), .text)
+    }
+
+    private static func isQuote(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\"")
+    }
+
+    /// The value of quoted parts that touch, as sh(1) reads it.
+    private mutating func parts(_ bytes: Span<UInt8>) throws(CLIError) -> SecretValue {
+        var text = SecretText()
+        while position < bytes.count, !Self.endsLine(bytes, position) {
+            let byte = bytes[position]
+            let before = self
+            if Self.isQuote(byte) {
+                guard let end = end(of: byte, bytes) else {
+                    throw before.flaw("opens a quote that is never closed")
+                }
+                let range = before.position + 1..<end
+                let isLiteral = byte == UInt8(ascii: "'")
+                let part = isLiteral ? Self.literal(bytes, range) : Self.unescaped(bytes, range)
+                part.withBytes { text.append($0) }
+            } else if byte == UInt8(ascii: "\\"), position + 1 < bytes.count {
+                text.append(bytes[position + 1])
+                position += 2
+            } else {
+                break
+            }
+        }
+        guard skipsToEnd(bytes) else { throw flaw("has text after a quote") }
+        return text.value()
+    }
+
+    /// Moves past blanks and a comment. Returns whether the line ends there.
+    private mutating func skipsToEnd(_ bytes: Span<UInt8>) -> Bool {
+        skip(bytes, while: Self.isBlankInLine)
+        if isAt("#", bytes) { skip(bytes, while: Self.isInLine) }
+        return isAtEndOfLine(bytes)
     }
 
     private func flaw(_ reason: String) -> CLIError {
@@ -257,12 +347,12 @@ private struct DotenvReader {
     private mutating func quoted(
         _ bytes: Span<UInt8>, _ range: Range<Int>, isLiteral: Bool
     ) -> (SecretValue, DotenvVariable.Origin)? {
-        skip(bytes, while: Self.isBlank)
+        skip(bytes, while: Self.isBlankInLine)
         var isMarked = false
         if isAt("#", bytes) {
-            isMarked = Dotenv.isMark(bytes.extracting(skip(bytes) { $0 != 0x0A }))
+            isMarked = Dotenv.isMark(bytes.extracting(skip(bytes, while: Self.isInLine)))
         }
-        guard position == bytes.count || isAt("\n", bytes) else { return nil }
+        guard isAtEndOfLine(bytes) else { return nil }
         if isLiteral { return (Self.literal(bytes, range), .literal) }
         return (Self.unescaped(bytes, range), isMarked ? .marked : .text)
     }
@@ -272,13 +362,13 @@ private struct DotenvReader {
         let start = position
         var end = start
         var isAfterBlank = start > 0 && Self.isBlank(bytes[start - 1])
-        while position < bytes.count, bytes[position] != 0x0A {
+        while !isAtEndOfLine(bytes) {
             if isAt("#", bytes), isAfterBlank { break }
             isAfterBlank = Self.isBlank(bytes[position])
             position += 1
             if !isAfterBlank { end = position }
         }
-        skip(bytes) { $0 != 0x0A }
+        skip(bytes, while: Self.isInLine)
         return Self.literal(bytes, start..<end)
     }
 

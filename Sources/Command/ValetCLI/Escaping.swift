@@ -132,6 +132,10 @@ extension Console {
 }
 
 extension SecretValue {
+    package func part(_ range: Range<Int>) -> SecretValue {
+        withBytes { SecretValue(copying: $0.extracting(range)) }
+    }
+
     /// The bytes after percent-decoding (RFC 3986 §2.1); nil if a percent sign is not followed by
     /// two hexadecimal digits.
     package var percentDecoded: SecretValue? {

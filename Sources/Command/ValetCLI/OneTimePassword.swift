@@ -23,9 +23,10 @@ struct OneTimePassword {
 
     static let digitCounts = 6...10
     static let periods: ClosedRange<Int64> = 1...86_400
+    /// The counter after a code has to be stored with it.
+    static let counters: ClosedRange<UInt64> = 0...(.max - 1)
     /// More than any issuer writes.
     static let maximumByteCount = 16 << 10
-    private static let scheme = "otpauth://"
 
     /// A key in base32 with its parameters.
     init(
@@ -38,15 +39,18 @@ struct OneTimePassword {
         (self.hash, self.digitCount, self.factor, self.key) = (hash, digitCount, factor, key)
     }
 
-    /// Reads a stored secret: a URI, or a key in base32.
+    /// Reads a stored secret: a URI, a key in base32, or lines of which one has a URI, as in the
+    /// entries of pass.
     init(_ stored: SecretValue) throws(CLIError) {
-        let text = stored.trimmed
-        if text.starts(with: "steam:") || text.starts(with: Self.scheme + "steam") { throw .steam }
+        let text = OTPAuthURI.line(in: stored).map(stored.part) ?? stored.trimmed
+        if text.starts(with: "steam:") || text.starts(with: OTPAuthURI.scheme + "steam") {
+            throw .steam
+        }
         if text.starts(with: "otpauth-") {
             throw .malformed(
                 "it is an export of several accounts", hint: "export each account by itself")
         }
-        guard text.starts(with: Self.scheme) else {
+        guard text.starts(with: OTPAuthURI.scheme) else {
             if text.hasColon { throw .malformed("it is neither an otpauth:// URI nor base32") }
             self = try OneTimePassword(base32: text)
             isBare = true
@@ -61,10 +65,9 @@ struct OneTimePassword {
     }
 
     private mutating func read(_ uri: OTPAuthURI) throws(CLIError) {
-        let isSteam = try uri.text("encoder")?.lowercased() == "steam"
-        let issuer = try uri.text("issuer")?.lowercased()
+        let isSteam = uri.words("encoder").contains("steam")
         if let text = try uri.text("digits") {
-            if isSteam || issuer == "steam" && text == "5" { throw .steam }
+            if isSteam || uri.words("issuer").contains("steam") && text == "5" { throw .steam }
             digitCount = try Self.number(text, Self.digitCounts, "digits")
         }
         if isSteam { throw .steam }
@@ -83,7 +86,7 @@ struct OneTimePassword {
             factor = .time(period: period ?? 30)
         case "hotp":
             let text = try uri.text("counter") ?? "0"
-            factor = .counter(try Self.number(text, 0...(.max), "counter"))
+            factor = .counter(try Self.number(text, Self.counters, "counter"))
         default: throw .malformed("it is neither 'totp' nor 'hotp'")
         }
     }
@@ -152,7 +155,7 @@ struct OneTimePassword {
     func uri(label: String) -> SecretValue {
         var text = SecretText()
         let type = if case .time = factor { "totp" } else { "hotp" }
-        text.append("\(Self.scheme)\(type)/\(Self.percentEncoded(label))?secret=")
+        text.append("\(OTPAuthURI.scheme)\(type)/\(Self.percentEncoded(label))?secret=")
         Base32.append(key, to: &text)
         text.append("&algorithm=\(Self.word(hash))&digits=\(digitCount)")
         switch factor {
@@ -171,10 +174,21 @@ struct OneTimePassword {
         }.joined()
     }
 
-    /// The stored URI with the next counter, everything else as it was; nil after the last one.
-    static func uri(_ stored: SecretValue, counter: UInt64) throws(CLIError) -> SecretValue? {
-        let (next, isAtEnd) = counter.addingReportingOverflow(1)
-        return isAtEnd ? nil : try OTPAuthURI(stored.trimmed).setting("counter", to: "\(next)")
+    /// The stored secret with another counter, everything else as it was.
+    static func setting(
+        counter: UInt64, in stored: SecretValue
+    ) throws(CLIError) -> SecretValue {
+        guard let line = OTPAuthURI.line(in: stored) else {
+            throw .malformed("it is no otpauth:// URI")
+        }
+        let uri = try OTPAuthURI(stored.part(line)).setting("counter", to: "\(counter)")
+        return stored.withBytes { bytes in
+            var text = SecretText(capacity: bytes.count + 64)
+            text.append(bytes.extracting(0..<line.lowerBound))
+            uri.withBytes { text.append($0) }
+            text.append(bytes.extracting(line.upperBound..<bytes.count))
+            return text.value()
+        }
     }
 }
 
@@ -194,44 +208,78 @@ extension CLIError {
 /// The parts of `otpauth://TYPE/LABEL?NAME=VALUE&…`. The label is not looked at: issuers write
 /// there what they like.
 private struct OTPAuthURI {
+    static let scheme = "otpauth://"
+
     private let text: SecretValue
-    /// The names in lower case, and the byte ranges of their values.
-    private var members: [(name: String, value: Range<Int>)] = []
+    /// The names in lower case, the byte ranges of the members, and those of their values.
+    private var members: [(name: String, whole: Range<Int>, value: Range<Int>)] = []
+    /// The end of the members: that of the text, or the beginning of the fragment.
+    private let end: Int
     /// In small letters.
     let type: String
 
     /// Reads a text that begins with the scheme.
     init(_ text: SecretValue) {
         self.text = text
-        var members: [(name: String, value: Range<Int>)] = []
-        type = text.withBytes { bytes in
-            let start = "otpauth://".utf8.count
-            let end = bytes.first(from: start, of: "/?") ?? bytes.count
-            var position = (bytes.first(from: end, of: "?") ?? bytes.count - 1) + 1
+        var members: [(name: String, whole: Range<Int>, value: Range<Int>)] = []
+        (type, end) = text.withBytes { bytes in
+            let start = Self.scheme.utf8.count
+            let typeEnd = bytes.first(from: start, of: "/?") ?? bytes.count
+            var position = (bytes.first(from: typeEnd, of: "?") ?? bytes.count - 1) + 1
             let limit = bytes.first(from: position, of: "#") ?? bytes.count
             while position < limit {
                 let stop = min(bytes.first(from: position, of: "&") ?? limit, limit)
                 let sign = min(bytes.first(from: position, of: "=") ?? stop, stop)
                 let name = bytes.extracting(position..<sign).text ?? ""
-                members.append((name.lowercased(), min(sign + 1, stop)..<stop))
+                members.append((name.lowercased(), position..<stop, min(sign + 1, stop)..<stop))
                 position = stop + 1
             }
-            return bytes.extracting(start..<end).text?.lowercased() ?? ""
+            return (bytes.extracting(start..<typeEnd).text?.lowercased() ?? "", limit)
         }
         self.members = members
     }
 
-    private func member(_ name: String) throws(CLIError) -> Range<Int>? {
+    /// Where the first line has a URI, which may follow a name and a colon, without white space at
+    /// both ends; nil if no line has one.
+    static func line(in text: SecretValue) -> Range<Int>? {
+        text.withBytes { bytes in
+            var start = 0
+            while start < bytes.count {
+                let end = bytes.first(from: start, of: "\n\r") ?? bytes.count
+                if let found = uri(in: bytes, start..<end) { return found }
+                start = end + 1
+            }
+            return nil
+        }
+    }
+
+    private static func uri(in bytes: Span<UInt8>, _ line: Range<Int>) -> Range<Int>? {
+        guard let first = line.first(where: { bytes[$0] > 0x20 }),
+            let last = line.last(where: { bytes[$0] > 0x20 })
+        else { return nil }
+        var starts = [first]
+        if let colon = bytes.first(from: first, of: ":"), colon < last {
+            starts += (colon + 1...last).first { bytes[$0] > 0x20 }.map { [$0] } ?? []
+        }
+        return starts.first { start in
+            bytes.extracting(start...last).begins(withLowercase: scheme)
+        }.map { $0..<last + 1 }
+    }
+
+    private func member(
+        _ name: String
+    ) throws(CLIError) -> (whole: Range<Int>, value: Range<Int>)? {
         let found = members.filter { $0.name == name }
         guard found.count < 2 else { throw .malformed("'\(name)' is there twice") }
-        return found.first?.value
+        return found.first.map { ($0.whole, $0.value) }
     }
+
+    private func decoded(_ range: Range<Int>) -> SecretValue? { text.part(range).percentDecoded }
 
     /// The value of a member, percent-decoded.
     func value(_ name: String) throws(CLIError) -> SecretValue? {
-        guard let range = try member(name) else { return nil }
-        let raw = text.withBytes { SecretValue(copying: $0.extracting(range)) }
-        guard let value = raw.percentDecoded else {
+        guard let member = try member(name) else { return nil }
+        guard let value = decoded(member.value) else {
             throw .malformed("'\(name)' has a wrong percent sign")
         }
         return value
@@ -244,15 +292,21 @@ private struct OTPAuthURI {
         return text
     }
 
+    /// The values of the members with that name that are text, in lower case. No code depends on
+    /// them, so they may be written badly.
+    func words(_ name: String) -> [String] {
+        members.filter { $0.name == name }
+            .compactMap { decoded($0.value)?.publicText?.lowercased() }
+    }
+
     /// The URI with the value `new` for the member `name`, which is added if it is missing.
     func setting(_ name: String, to new: String) throws(CLIError) -> SecretValue {
-        let range = try member(name)
+        let member = try member(name)
         return text.withBytes { bytes in
             var result = SecretText(capacity: bytes.count + 64)
-            let fragment = bytes.first(from: 0, of: "#") ?? bytes.count
-            let place = range ?? fragment..<fragment
+            let place = member?.whole ?? end..<end
             result.append(bytes.extracting(0..<place.lowerBound))
-            result.append(range == nil ? "&\(name)=\(new)" : new)
+            result.append((member == nil ? "&" : "") + "\(name)=\(new)")
             result.append(bytes.extracting(place.upperBound..<bytes.count))
             return result.value()
         }
@@ -264,6 +318,15 @@ extension Span<UInt8> {
     fileprivate func first(from start: Int, of characters: String) -> Int? {
         guard start < count else { return nil }
         return (start..<count).first { characters.utf8.contains(self[$0]) }
+    }
+
+    /// Whether it begins with `beginning`, which is in lower case, if case is ignored.
+    fileprivate func begins(withLowercase beginning: String) -> Bool {
+        count >= beginning.utf8.count
+            && zip(indices, beginning.utf8).allSatisfy { index, letter in
+                let isCapital = 0x41...0x5A ~= self[index]
+                return self[index] + (isCapital ? 0x20 : 0) == letter
+            }
     }
 }
 
@@ -278,15 +341,8 @@ extension SecretValue {
         }
     }
 
-    /// Whether it begins with `beginning`, which is in lower case, if case is ignored.
     fileprivate func starts(with beginning: String) -> Bool {
-        withBytes { bytes in
-            bytes.count >= beginning.utf8.count
-                && zip(bytes.indices, beginning.utf8).allSatisfy { index, letter in
-                    let isCapital = 0x41...0x5A ~= bytes[index]
-                    return bytes[index] + (isCapital ? 0x20 : 0) == letter
-                }
-        }
+        withBytes { $0.begins(withLowercase: beginning) }
     }
 
     fileprivate var hasColon: Bool { withBytes { $0.first(from: 0, of: ":") != nil } }

@@ -210,7 +210,9 @@ struct Terminal: Console {
             throw CLIError(error)
         }
         guard input.byteCount <= byteCount else {
-            throw .usage("the secret is larger than \(byteCount >> 20) MiB")
+            let limit =
+                byteCount < 1 << 20 ? "\(byteCount >> 10) KiB" : "\(byteCount >> 20) MiB"
+            throw .usage("the secret is larger than \(limit)")
         }
         return input
     }

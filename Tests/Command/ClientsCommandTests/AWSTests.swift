@@ -83,6 +83,7 @@ import ValetSealing
 
     @Test(arguments: [
         permanent, #"{"AccessKeyId":"A","SecretAccessKey":"S","SessionToken":null,"Other":[1]}"#,
+        #"{"AccessKeyId":"A","SecretAccessKey":"S","SessionToken":"","Expiration":""}"#,
         #"{"AccessKey":{"UserName":"u","AccessKeyId":"A","SecretAccessKey":"S"}}"#,
     ])
     func `are read from what the tools write`(_ json: String) throws {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Foundation
 import Testing
 import ValetCLI
 import ValetKeychainModel
@@ -103,6 +104,21 @@ import ValetSealing
             #expect(lines(found) == [item].compactMap { $0 })
             #expect(found.skipped.count == (item == nil ? 1 : 0))
         }
+    }
+
+    @Test(arguments: [
+        (".dockerconfigjson", #"{"auths":{"r.example":{"auth":"YW5uOnA="}}}"#),
+        (".dockercfg", #"{"r.example":{"auth":"YW5uOnA="}}"#),
+    ])
+    func `A secret of Kubernetes has docker's configuration`(
+        _ name: String, _ config: String
+    ) throws {
+        let data = Data(config.utf8).base64EncodedString()
+        let text = "{\"kind\":\"Secret\",\"metadata\":{},\"data\":{\"\(name)\":\"\(data)\"}}"
+        #expect(lines(try docker(text)) == ["https://r.example/ ann = p"])
+        let other = text.replacing(name, with: "password")
+        #expect(throws: CLIError.self) { _ = try docker(other) }
+        #expect(throws: CLIError.self) { _ = try docker(text.replacing(data, with: "%")) }
     }
 
     @Test func `An entry of docker becomes what the helper stores`() throws {

@@ -161,7 +161,7 @@ import ValetSealing
                 == ["a.b-c=1", "1A=2", "v=valet://x/y/z"])
     }
 
-    @Test(arguments: ["A", "A:b", "A B=c", "A='b", "A=\"b", "A='b'c", "=a", "export =a"])
+    @Test(arguments: ["A b", "A:b", "A B=c", "A='b", "A=\"b", "A='b'c", "=a", "export =a"])
     func `Lines that set no variable are refused`(_ input: String) {
         let error = #expect(throws: CLIError.self) { _ = try dotenv(input) }
         #expect(error?.code == .damaged)

@@ -69,6 +69,39 @@ import ValetSealing
             ])
     }
 
+    // Promise: 4.4
+    @Test(arguments: [
+        ("Proton", #"{"version":"1","userId":"u","vaults":{"a":{"items":[]}}}"#),
+        ("1Password", #"{"accounts":[{"vaults":[]}]}"#),
+        ("Aegis", #"{"version":1,"header":{"slots":null},"db":{"entries":[]}}"#),
+        ("Aegis", #"{"version":1,"header":{"slots":[]},"db":{}}"#),
+        ("Firefox", #"{"nextId":2,"logins":[{"hostname":"https://a.example"}]}"#),
+        ("Enpass", #"{"folders":[],"items":[{"title":"A","category":"login","fields":[]}]}"#),
+        ("Kubernetes", #"{"kind":"Secret","metadata":{"name":"a"},"data":{"a":"YQ=="}}"#),
+        ("no known program", #"{"a":"secret","b":{"c":"d"}}"#),
+        ("no known program", #"[{"title":"A","secret":"b"}]"#),
+    ])
+    func `JSON of another program is named, and nothing of it is imported`(
+        _ name: String, _ text: String
+    ) {
+        let error = #expect(throws: CLIError.self) { _ = try json(text) }
+        #expect(error?.code == .damaged && error?.message.contains(name) == true)
+        #expect(error?.hint != nil)
+    }
+
+    @Test func `An item of Bitwarden that was deleted or archived takes no other one's place`()
+        throws
+    {
+        let old = #"{"type":1,"name":"A","login":{"username":"u","password":"old"}"#
+        let (items, skipped) = try json(
+            "{\"items\":[\(old),\"deletedDate\":\"2024-01-01T00:00:00Z\"},"
+                + "\(old),\"archivedDate\":\"2024-01-01T00:00:00Z\",\"deletedDate\":null},"
+                + "\(old.replacing("old", with: "new")),\"deletedDate\":null}]}")
+        #expect(items == ["valet default A = new", "valet default A/username = u"])
+        #expect(
+            skipped == ["A (item 1): it is in the trash", "A (item 2): it is archived"])
+    }
+
     @Test(arguments: ["valet-export-2", "valet-export-1"])
     func `JSON that is imported of an export is refused if its form is not known`(_ format: String)
     {

@@ -57,7 +57,7 @@ struct Export: CustomTestStringConvertible, Sendable {
             table: "Title,Url,Username,Password,OTPAuth,Favorite,Archived,Tags,Notes\n"
                 + "A,https://a.example,ann,p,,false,false,home,n\n",
             items: ["internet a.example ann = p", "valet default A/notes = n"],
-            columns: ["Favorite", "Archived", "Tags"]),
+            columns: ["Favorite", "Tags"]),
         Export(
             program: "KeePassXC",
             table: "\"Group\",\"Title\",\"Username\",\"Password\",\"URL\",\"Notes\",\"TOTP\"\n"
@@ -159,6 +159,32 @@ struct Export: CustomTestStringConvertible, Sendable {
         #expect(items == export.items)
         let names = export.columns.map { "'\($0)'" }.joined(separator: ", ")
         #expect(skipped == (names.isEmpty ? [] : ["columns \(names): they are not imported"]))
+    }
+
+    // Promise: 4.4
+    @Test(arguments: [
+        ("Group", "Root/Recycle Bin", true), ("Group", "Root/Papierkorb/Alt", true),
+        ("Group", "Root/Recycle", false), ("Group", "", false), ("Archived", "true", true),
+        ("Archived", "false", false), ("Archived", "", false), ("Trashed", "1", true),
+    ])
+    func `An entry that was deleted or archived is named, and takes no other one's place`(
+        _ column: String, _ word: String, _ isOld: Bool
+    ) throws {
+        let (items, skipped) = shown(
+            try csv(
+                "\"\(column)\",Title,Username,Password,URL\n"
+                    + "\"\(word)\",A,ann,old,https://a.example\n,A,ann,new,https://a.example\n"))
+        #expect(items.first == "internet a.example ann = \(isOld ? "new" : "old")")
+        #expect(items.count == (isOld ? 1 : 3))
+        #expect(skipped.contains { $0.hasPrefix("A (line 2): it is ") } == isOld)
+    }
+
+    @Test func `An export of an extension of Firefox has the address as 'hostname'`() throws {
+        let (items, _) = shown(
+            try csv(
+                "hostname,username,password,formSubmitURL,httpRealm,usernameField,passwordField\n"
+                    + "https://a.example,ann,p,https://a.example,,u,p\n"))
+        #expect(items == ["internet a.example ann = p"])
     }
 
     @Test func `A table of logins names a column that no program is known to have`() throws {

@@ -93,6 +93,18 @@ import ValetSystem
         #expect(!bench.console.outputText.contains("grant"))
     }
 
+    /// A row whose columns are damaged may belong to any application.
+    @Test func `A grant that cannot be taken back is said, and the others are taken back`() throws {
+        try keep("/usr/bin/a", "login")
+        try keep("/usr/bin/b", "login")
+        try bench.tamper(
+            "UPDATE item SET nonce = x'00' WHERE number = (SELECT max(number) FROM item)")
+        #expect(bench.run("grants", "remove", "/usr/bin/b") == .damaged)
+        #expect(bench.run("grants", "remove", "--all") == .damaged)
+        #expect(bench.console.notes.joined().contains("the other grants are taken back"))
+        #expect(try bench.session.grants().grants.isEmpty)
+    }
+
     @Test func `Before the first unlock it fails in words`() throws {
         let bench = try Bench.withPasscode()
         try bench.session.keep([AccessGrant(.sandbox("snap:a"), collection: "login", since: 1)])

@@ -112,6 +112,6 @@ import ValetSealing
         #expect(bench.run("inject", "--format", "dotenv", input: Array(template.utf8)) == .success)
         #expect(
             bench.console.outputText
-                == "A=\"it's\n#1\"\nB='valet:k'\nC=\"x it's\n#1\"\na.b='1'\n")
+                == "A=\"it's\n#1\"\nB='valet:k'\nC=\"x it's\n#1\"\na.b=1\n")
     }
 }

@@ -642,6 +642,12 @@ def installed(world):
         outcome = world.run("serve", option, env=desktop.env)
         expect(outcome.code == 1 and "cannot be read" in outcome.err, outcome)
     os.remove(activation)
+    # Where the unit cannot be written, nothing starts it.
+    os.makedirs(f"{world.folder}/.config")
+    open(f"{world.folder}/.config/systemd", "w").close()
+    outcome = world.run("serve", "--install", env=desktop.env)
+    expect(outcome.code == 1 and not os.listdir(services), outcome, os.listdir(services))
+    os.remove(f"{world.folder}/.config/systemd")
     expect(world.run("serve", "--install", "--idle-exit", "10m", "--share-group", "com.example.app",
                      env=desktop.env).code == 0, "install")
     with open(activation, encoding="utf-8") as file:

@@ -361,6 +361,8 @@ def refusals(world):
     world.set("binary", b"a\0b")
     output, code = edit(world, 'printf two >"$1"', key="binary")
     expect(code == 1 and b"'binary' is not text" in output, code, output)
+    output, code = edit(world, 'printf "a\\000b" >"$1"', key="k")
+    expect(code == 64 and b"the editor left no text" in output, code, output)
     expect(world.get("k") == "one" and world.run("get", "binary").out == b"a\0b", "changed")
 
 

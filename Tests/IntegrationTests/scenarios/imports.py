@@ -80,7 +80,7 @@ def with_collisions(world):
     imported(world, "dotenv", "--app", "Mailer", "--id", "Mailer", input=b"password=p\n")
     expect(world.get("password", "--app", "Mailer", "--id", "Mailer") == "p", "another program")
     imported(world, "dotenv", world.path("missing"), code=44)
-    imported(world, "dotenv", world.folder, code=1)
+    imported(world, "dotenv", world.folder, code=64)
     for source in ("dotenv", "netrc", "json", "csv", "macos-dump"):
         outcome = world.run("import", "--from", source, "-", input=os.urandom(65536))
         expect(outcome.code in (64, 65) and outcome.err.count("\n") <= 2, source, outcome)
@@ -237,6 +237,15 @@ def of_what_was_exported(world):
     expect(variables.code == 1 and variables.out == b"PLAIN='a\n\"b\"\\$x`\xc3\xa9'\n",
            variables)
     expect("left out" in variables.err, variables)
+    world.set("LINE", "it's \"one\" line")
+    world.set("WORD", "a-b.c")
+    variables = world.run("export", "--format", "docker-env", "--yes")
+    expect(variables.code == 1 and b"LINE=it's \"one\" line\nWORD=a-b.c\n" == variables.out,
+           variables)
+    expect("'PLAIN' was left out: docker cannot read several lines" in variables.err, variables)
+    for name in ("LINE", "WORD"):
+        expect(world.run("remove", name, "--purge", "--yes").code == 0, name)
+    variables = world.run("export", "--format", "dotenv", "--yes")
     listed = world.run("list", "--json").out
     world.home = os.path.join(world.folder, "second")
     report = imported(world, "json", input=exported.out)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from support import COMMAND, expect, need, scenario, wait_for
+from support import COMMAND, expect, need, need_root, scenario, wait_for
 
 PASSCODE = b"correct horse\n"
 # The descriptors of the program itself, without the one that reads the folder.
@@ -301,6 +301,20 @@ def references_of_the_caller(world):
         expect((f"variable '{name}' holds a reference" in outcome.err) == is_named, name, outcome)
     outcome = world.run("run", "--resolve-env", *words, env={"T": "valet:none"})
     expect(outcome.code == 44 and "the variable 'T'" in outcome.err, outcome)
+
+
+@scenario
+def orphans(world):
+    """As the first process of a container, the command leaves no zombies of other processes."""
+    need_root()
+    need("unshare")
+    world.set("k", "value")
+    script = ("for i in 1 2 3; do (sleep 0.1 &); done; sleep 0.5; grep -c '^State:.Z' "
+              "/proc/[0-9]*/status | grep -c ':1$'; exit 7")
+    outcome = world.run(
+        "run", "--mask", "--env", "A=k", "--", "sh", "-c", script,
+        prefix=("unshare", "-pf", "--mount-proc"))
+    expect(outcome.code == 7 and outcome.out == b"0\n", outcome)
 
 
 @scenario

@@ -10,6 +10,10 @@ struct BitwardenItems {
     /// The members that are not imported although some item has content in them.
     private var unknown: Set<String> = []
 
+    /// Members that items of Bitwarden have, and those of other programs have not.
+    static let signs: Set<String> = [
+        "type", "login", "card", "identity", "secureNote", "sshKey", "notes", "passwordHistory",
+    ]
     /// Members that only name the kind of an item.
     private static let structure: Set<String> = ["object", "type", "secureNote"]
 
@@ -32,8 +36,11 @@ struct BitwardenItems {
         }
         var login = ImportedLogin(source: "item \(count)")
         var unknown = unknown
+        var end: String?
         try reader.object { (name, reader) throws(CLIError) in
             switch (name, reader.kind) {
+            case ("deletedDate", .string): end = "it is in the trash"
+            case ("archivedDate", .string): end = end ?? "it is archived"
             case ("name", .string): login.name = try Self.text(&reader)
             case ("notes", .string): login.notes = try Self.secret(&reader)
             case ("login", .object): try Self.addLogin(&reader, to: &login, &unknown)
@@ -48,6 +55,8 @@ struct BitwardenItems {
                 if try reader.skip(), !Self.structure.contains(name) { unknown.insert(name) }
             }
         }
+        // It must not take the place of an item that is in use.
+        if let end { return items.skip(login.title, end) }
         self.unknown = unknown
         try items.add(login)
     }

@@ -11,7 +11,7 @@ enum DockerConfig {
         var (registries, older) = ([Registry](), [Registry]())
         var (isOlder, hasHeaders) = (true, false)
         var helpers: [(registries: String, name: String)] = []
-        var store: SecretValue?
+        var (store, ofKubernetes) = (SecretValue?.none, SecretValue?.none)
         var reader = try JSONReader(text, called: "the configuration")
         try reader.document { (name, reader) throws(CLIError) in
             switch (name, reader.kind) {
@@ -27,10 +27,13 @@ enum DockerConfig {
                     helpers.append((url, try reader.string().publicText ?? ""))
                 }
             case ("credsStore", .string): store = try reader.string()
+            case ("data", .object):
+                ofKubernetes = try configuration(ofKubernetes: &reader)
             case ("HttpHeaders", .object): hasHeaders = true
             default: if let registry = try Registry(name, &reader) { older.append(registry) }
             }
         }
+        if let ofKubernetes { return try items(in: ofKubernetes) }
         var found = ImportedItems()
         let read = isOlder ? older.filter { $0.members["auth"] != nil } : registries
         for registry in read { try registry.add(to: &found) }
@@ -39,6 +42,27 @@ enum DockerConfig {
             found.skip(source, "the helper \(quoted(name)) keeps its passwords")
         }
         if hasHeaders { found.skip("HttpHeaders", "headers are not imported") }
+        return found
+    }
+
+    /// The configuration in the data of a secret of the types `kubernetes.io/dockerconfigjson` and
+    /// `kubernetes.io/dockercfg`.
+    private static func configuration(
+        ofKubernetes reader: inout JSONReader
+    ) throws(CLIError) -> SecretValue {
+        var found: SecretValue?
+        try reader.object { (name, reader) throws(CLIError) in
+            guard [".dockerconfigjson", ".dockercfg"].contains(name), reader.kind == .string else {
+                return
+            }
+            guard let text = try reader.string().withBytes({ Base64.decoded($0) }) else {
+                throw CLIError(.damaged, "\(quoted(name)) is not base64")
+            }
+            found = text
+        }
+        guard let found else {
+            throw CLIError(.damaged, "the secret of Kubernetes has no password of a registry")
+        }
         return found
     }
 

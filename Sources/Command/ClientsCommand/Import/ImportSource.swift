@@ -116,6 +116,8 @@ struct ImportSource {
             input = try SecretValue.read(from: file.number, atMost: Self.maximumByteCount)
         } catch  where error.systemError == ENOENT {
             throw CLIError(.notFound, "there is no file \(quoted(path))")
+        } catch  where error.systemError == EISDIR {
+            throw .usage("\(quoted(path)) is a folder", hint: "name a file in it")
         } catch {
             throw CLIError(.failure, "could not read \(quoted(path)): \(error)")
         }

@@ -67,6 +67,9 @@ struct ImportedLogin {
         for url in urls { try addURL(String(decoding: url, as: UTF8.self)) }
     }
 
+    /// What it is called in messages.
+    var title: String { name.map { "\($0) (\(source))" } ?? source }
+
     /// Whether it has something to keep.
     fileprivate var hasSecret: Bool {
         password != nil || notes != nil || otp != nil || !fields.isEmpty
@@ -110,7 +113,7 @@ struct LoginItems {
         try found.checkCount()
         var login = login
         let places = places(of: &login)
-        let source = login.name.map { "\($0) (\(login.source))" } ?? login.source
+        let source = login.title
         guard let key = login.name ?? places.first?.host ?? login.username, !key.isEmpty else {
             return skip(source, "it has no name and no address")
         }

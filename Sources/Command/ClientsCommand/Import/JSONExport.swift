@@ -33,36 +33,97 @@ enum JSONExport {
     }
 
     private static func form(_ reader: JSONReader) throws(CLIError) -> Form {
-        var reader = reader
-        // 'bw list items' writes a list alone.
-        var hasItems = reader.kind == .array
-        var (format, isEncrypted) = ("", false)
-        switch reader.kind {
-        case .array: try reader.skip()
-        case .object:
-            try reader.object(isUnique: false) { (name, reader) throws(CLIError) in
-                switch (name, reader.kind) {
-                case ("format", .string): format = try reader.string().publicText ?? ""
-                case ("items", .array): hasItems = true
-                case ("encrypted", .literal): isEncrypted = try reader.word() == "true"
-                default: break
-                }
-            }
-        case .string, .number, .literal:
-            throw CLIError(.damaged, "the input is not an object or a list")
-        }
-        try reader.checkEnd()
-        guard !isEncrypted else {
+        let outline = try Outline(reader)
+        guard !outline.isEncrypted else {
             throw CLIError(
                 .damaged,
                 "the export is encrypted", hint: "export it again as JSON without encryption")
         }
-        if format == ExportFormat.name, hasItems { return .export }
+        let (items, format) = (outline.ofItems, outline.format)
+        if format == ExportFormat.name, items != nil { return .export }
         guard !format.hasPrefix("valet-export-") else {
             throw CLIError(
                 .damaged, "the export is damaged, or another version of valet wrote it")
         }
-        return hasItems ? .bitwarden : .members
+        if let items, items.isEmpty || !items.isDisjoint(with: BitwardenItems.signs) {
+            return .bitwarden
+        }
+        guard items == nil, outline.structures.isEmpty else { throw foreign(outline) }
+        return .members
+    }
+
+    /// What tells the forms apart.
+    private struct Outline {
+        var format = ""
+        var isEncrypted = false
+        /// The names of members that are objects or lists.
+        var structures: Set<String> = []
+        /// The names of the members of all items; nil if there is no list of items.
+        var ofItems: Set<String>?
+
+        init(_ reader: JSONReader) throws(CLIError) {
+            var reader = reader
+            switch reader.kind {
+            // 'bw list items' writes a list alone.
+            case .array: ofItems = try Self.membersOfItems(&reader)
+            case .object:
+                try reader.object(isUnique: false) { (name, reader) throws(CLIError) in
+                    try add(name, &reader)
+                }
+            case .string, .number, .literal:
+                throw CLIError(.damaged, "the input is not an object or a list")
+            }
+            try reader.checkEnd()
+        }
+
+        private mutating func add(
+            _ name: String, _ reader: inout JSONReader
+        ) throws(CLIError) {
+            if [.object, .array].contains(reader.kind) { structures.insert(name) }
+            switch (name, reader.kind) {
+            case ("format", .string): format = try reader.string().publicText ?? ""
+            case ("items", .array): ofItems = try Self.membersOfItems(&reader)
+            case ("encrypted", .literal): isEncrypted = try reader.word() == "true"
+            default: break
+            }
+        }
+
+        private static func membersOfItems(
+            _ reader: inout JSONReader
+        ) throws(CLIError) -> Set<String> {
+            var names: Set<String> = []
+            try reader.array { (reader) throws(CLIError) in
+                guard reader.kind == .object else { return }
+                try reader.object { (name, _) throws(CLIError) in names.insert(name) }
+            }
+            return names
+        }
+    }
+
+    /// Files of other programs that this version does not read: the lists and objects that they
+    /// have, and what helps.
+    private static let foreignForms: [(members: Set<String>, what: String, hint: String)] = [
+        (["vaults"], "an export of Proton Pass", asCSV),
+        (["accounts"], "an export of 1Password", asCSV),
+        (["items", "category"], "an export of Enpass", asCSV),
+        (["header", "db"], "a backup of Aegis", "'valet otp add' stores an otpauth:// URI"),
+        (["logins"], "Firefox's own file, which is encrypted", asCSV),
+        (
+            ["metadata"], "an object of Kubernetes",
+            "'--from docker-config' reads a secret with the password of a registry"
+        ),
+    ]
+    private static let asCSV = "export the passwords as CSV in that program, and use '--from csv'"
+
+    private static func foreign(_ outline: Outline) -> CLIError {
+        let members = outline.structures.union(outline.ofItems ?? [])
+        let known = foreignForms.first { $0.members.isSubset(of: members) }
+        return CLIError(
+            .damaged,
+            known.map { "\($0.what) is not read" }
+                ?? "the JSON has objects or lists, and no known program writes them so",
+            hint: known?.hint
+                ?? "an object with names and secrets is read; docs/CLIENTS.md lists other forms")
     }
 
     /// Calls `body` with the reader at each item of an array, or of an object's member "items".

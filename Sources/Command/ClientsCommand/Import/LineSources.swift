@@ -49,7 +49,11 @@ enum DotenvText {
             in: text, of: "the .env file", failingWith: .damaged)
         for variable in variables {
             let source = "\(variable.name) (line \(variable.line))"
-            try found.add(ImportedItem(variable.name, variable.value, in: scope, from: source))
+            guard let value = variable.value else {
+                found.skip(source, "it has no value in the file")
+                continue
+            }
+            try found.add(ImportedItem(variable.name, value, in: scope, from: source))
         }
         return found
     }

@@ -6,6 +6,10 @@ internal import ValetCLI
 /// docs/CLIENTS.md has the same list.
 enum LoginColumn: Hashable {
     case name, url, username, password, notes, otp, realm
+    /// The path of the folder, which says whether the entry was deleted.
+    case folder
+    /// Whether the entry was archived or deleted.
+    case ended
     /// An email address, which takes the user name's place if there is no user name.
     case email
     /// Addresses that are separated by commas; a JSON array of them.
@@ -23,7 +27,7 @@ enum LoginColumn: Hashable {
     /// The columns by their names in lower case.
     private static let known: [(LoginColumn, [String])] = [
         (.name, ["name", "title", "account", "account_name"]),
-        (.url, ["url", "website", "web site", "website address", "login_url"]),
+        (.url, ["url", "website", "web site", "website address", "login_url", "hostname"]),
         (.urls, ["login_uri"]),
         (.urlList, ["additional_urls"]),
         (
@@ -44,6 +48,8 @@ enum LoginColumn: Hashable {
             ]
         ),
         (.realm, ["httprealm", "realm"]),
+        (.folder, ["group", "folder", "grouping"]),
+        (.ended, ["archived", "trashed", "deleted"]),
         (
             .field,
             [
@@ -60,6 +66,19 @@ enum LoginColumn: Hashable {
     ]
     private static let byName: [String: LoginColumn] = Dictionary(
         uniqueKeysWithValues: known.flatMap { column, names in names.map { ($0, column) } })
+
+    /// The names that KeePass and its successors give the folder of deleted entries.
+    private static let bins: Set<String> = [
+        "recycle bin", "papierkorb", "corbeille", "papelera", "papelera de reciclaje", "cestino",
+        "lixeira", "reciclagem", "prullenbak", "kosz", "koš", "kôš", "lomtár", "papperskorg",
+        "papperskorgen", "papirkurv", "roskakori", "корзина", "кошик", "回收站", "資源回收桶",
+        "ごみ箱", "휴지통", "çöp kutusu", "coș de reciclare",
+    ]
+
+    /// Whether the path of a folder leads into the folder of deleted entries.
+    static func isBin(_ folder: String) -> Bool {
+        folder.split { $0 == "/" || $0 == "\\" }.contains { bins.contains($0.lowercased()) }
+    }
 
     /// - Returns: nil for a name that no known program gives to a column that is imported.
     init?(named name: String) {

@@ -56,6 +56,8 @@ struct LoginTable {
         let firstPair = header.firstPair ?? row.count
         for (place, field) in row.prefix(firstPair).enumerated() where !field.isEmpty {
             let (name, column) = header.columns[place]
+            // A folder is looked at, and not imported.
+            if column == .folder { unknown[place] = true }
             if let column {
                 try entry.add(rows.value(field), name, column)
             } else {
@@ -73,6 +75,7 @@ struct LoginTable {
             let name = rows.value(label).publicText ?? ""
             try entry.add(rows.value(value), name, LoginColumn(named: name) ?? .field)
         }
+        if let (source, reason) = entry.end { return items.skip(source, reason) }
         try items.add(entry.whole())
     }
 
@@ -81,6 +84,8 @@ struct LoginTable {
         private var login: ImportedLogin
         private let line: Int
         private var email: SecretValue?
+        private var isInBin = false
+        private var isArchived = false
 
         init(line: Int) {
             self.line = line
@@ -100,6 +105,10 @@ struct LoginTable {
             case .password where login.password == nil: login.password = value
             case .notes where login.notes == nil: login.notes = value
             case .otp where login.otp == nil: login.otp = value
+            case .folder: if LoginColumn.isBin(try text(value)) { isInBin = true }
+            case .ended:
+                let word = try text(value).lowercased()
+                if ["true", "yes", "1"].contains(word) { isArchived = true }
             case .url: try add(url: text(value))
             case .urls: try login.addURLs(in: text(value))
             case .urlList: try addURLs(value)
@@ -109,6 +118,13 @@ struct LoginTable {
             case .name, .username, .realm, .email, .password, .notes, .otp, .field, .pairs:
                 try login.addField(name, value)
             }
+        }
+
+        /// The name of an entry that is not in use any more, and why; nil for one that is in use,
+        /// whose place no other one may take.
+        var end: (source: String, reason: String)? {
+            guard isInBin || isArchived else { return nil }
+            return (login.title, isInBin ? "it is in the recycle bin" : "it is archived")
         }
 
         /// The login, when all fields were added.

@@ -63,11 +63,7 @@ enum EditCommand {
         let new = try edited(old, with: editor, console)
         let isChanged = !new.isEqual(to: old)
         if isChanged {
-            guard new.byteCount > 0 else {
-                throw .usage(
-                    "the secret is empty: nothing was changed",
-                    hint: "'valet remove' removes a secret")
-            }
+            try check(new)
             try store(new, over: current?.item, at: target, console)
         }
         if values.has(ItemOptions.json) {
@@ -82,6 +78,19 @@ enum EditCommand {
             console.note("valet: \(target.title) \(isChanged ? "is stored" : "is unchanged")")
         }
         return .success
+    }
+
+    private static func check(_ new: SecretValue) throws(CLIError) {
+        guard new.byteCount > 0 else {
+            throw .usage(
+                "the secret is empty: nothing was changed",
+                hint: "'valet remove' removes a secret")
+        }
+        guard new.isText else {
+            throw .usage(
+                "the editor left no text: nothing was changed",
+                hint: "'valet set KEY < FILE' stores any bytes")
+        }
     }
 
     private static func check(_ console: any Console) throws(CLIError) {

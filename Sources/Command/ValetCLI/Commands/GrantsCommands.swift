@@ -91,7 +91,10 @@ enum GrantsRemoveCommand {
                 + "its next call."
         ],
         arguments: [program, collection], options: [everything],
-        exitCodes: [(.notFound, "there is no such grant")],
+        exitCodes: [
+            (.notFound, "there is no such grant"),
+            (.damaged, "a grant is damaged and could not be taken back: its program is asked for"),
+        ],
         examples: [
             ("valet grants remove flatpak:org.gnome.Geary login", "One collection of a program."),
             ("valet grants remove --all", "Everything."),
@@ -109,6 +112,12 @@ enum GrantsRemoveCommand {
         let count = try requesting(
             keychain.attempt(keychain.session.takeBackGrants(of: name, chosen)))
         guard count > 0 || isAll else {
+            let known = try requesting(keychain.attempt(keychain.session.grants()))
+            guard !known.hasDamage else {
+                throw CLIError(
+                    .damaged, "a grant is damaged, perhaps that of \(quoted(name ?? ""))",
+                    hint: GrantsCommand.remedy)
+            }
             throw CLIError(
                 .notFound, "\(quoted(name ?? "")) has no such grant",
                 hint: "'valet grants' lists the programs")

@@ -83,9 +83,7 @@ enum OTPCommand {
             let password = try OneTimePassword(value)
             guard case .counter(let counter) = password.factor else { break }
             let code = try password.code(at: 0)
-            guard let next = try OneTimePassword.uri(value, counter: counter) else {
-                throw CLIError(.failure, "the counter of \(target.title) has reached its end")
-            }
+            let next = try OneTimePassword.setting(counter: counter + 1, in: value)
             // In the history, former counters would push out replaced keys, and `undo` would show a
             // code for a second time.
             if try target.replace(item, with: next, keepingHistory: false) {
@@ -215,7 +213,7 @@ enum OTPAddCommand {
             guard !values.isGiven(period) else {
                 throw .usage("'--counter' and '--period' exclude each other")
             }
-            factor = .counter(try values.number(counter, in: 0...(.max)))
+            factor = .counter(try values.number(counter, in: OneTimePassword.counters))
         }
         let password = try OneTimePassword(
             base32: input, values[algorithm].flatMap(OneTimePassword.hash) ?? .sha1,

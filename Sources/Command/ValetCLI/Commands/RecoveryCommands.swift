@@ -99,7 +99,7 @@ enum RecoveryCreateCommand {
             throw CLIError(error)
         }
         context.warnOfLockedPrograms(store)
-        if isReplacing, let pendingErasure {
+        if let pendingErasure {
             context.warnOfOldKeys(pendingErasure)
         } else if isReplacing {
             context.console.note("valet: the earlier recovery key no longer opens the keychain")

@@ -8,8 +8,8 @@ internal import ValetSystem
 /// The end of a key change, for device keys: docs/FORMAT.md §4.4, step 5.
 extension DeviceKeyFolder {
     /// Erases the device keys that the one in use has replaced. Before that it gives the one in use
-    /// its usual name, unless a foreign file has that name. Others of this keychain stay: they may be those of a
-    /// newer copy.
+    /// its usual name, unless a foreign file has that name. Others of this keychain stay: they may
+    /// be those of a newer copy.
     ///
     /// The caller holds the writers' lock.
     /// - Parameters:

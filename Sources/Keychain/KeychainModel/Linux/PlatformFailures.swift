@@ -13,8 +13,9 @@ extension KeychainFailure {
             path: error.path,
             hint: error.hint ?? error.hintOfKernel ?? error.code.usualHint)
         self.init(failure, systemError: error.systemError ?? 0)
-        // A lock tells this damage, which may pass, from damage that stays.
-        if error.code == .unmatchedLog { causeName = error.code.name }
+        // A lock tells the first, which may pass, from damage that stays. `valet serve` tells the
+        // second to the person who runs it.
+        if [.unmatchedLog, .lostChanges].contains(error.code) { causeName = error.code.name }
     }
 
     /// The hint if the rows are sound, and only their indexes are damaged.

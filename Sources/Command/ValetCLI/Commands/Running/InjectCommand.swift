@@ -64,10 +64,12 @@ enum InjectCommand {
         let variables = try Dotenv.variables(
             in: template, of: "the template", failingWith: .usage)
         return try variables.map { (variable) throws(CLIError) in
+            guard let given = variable.value else {
+                return SecretValue(copying: Array("\(variable.name)\n".utf8).span)
+            }
             let value =
                 variable.origin == .text
-                ? try resolver.resolve(variable.value, at: "line \(variable.line)").value
-                : variable.value
+                ? try resolver.resolve(given, at: "line \(variable.line)").value : given
             return Dotenv.line(variable.name, value).text
         }
     }

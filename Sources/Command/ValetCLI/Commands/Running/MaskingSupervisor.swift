@@ -157,7 +157,7 @@ struct MaskingSupervisor {
             return
         }
         if number == SIGCHLD {
-            if process.reports < 0 { look(at: process) }
+            if process.reports < 0 || Self.isFirstProcess { look(at: process) }
             return
         }
         // A write to a closed stream sends SIGPIPE to this process alone.
@@ -185,11 +185,17 @@ struct MaskingSupervisor {
         [SIGHUP, SIGINT, SIGQUIT, SIGTERM].contains(number)
     }
 
+    /// Whether this is the first process of a container, which has to wait for every orphan there.
+    private static let isFirstProcess = getpid() == 1
+
+    /// Waits for the program, unless a report tells its end, and for orphans.
     private mutating func look(at process: ProgramProcess) {
         var state: Int32 = 0
-        let child = process.identifier
-        while unsafe waitpid(child, &state, WNOHANG | WUNTRACED) == child {
-            take(state, of: process)
+        let wanted = Self.isFirstProcess ? -1 : process.identifier
+        while true {
+            let child = unsafe waitpid(wanted, &state, WNOHANG | WUNTRACED)
+            guard child > 0 else { return }
+            if child == process.identifier, process.reports < 0 { take(state, of: process) }
         }
     }
 

@@ -56,19 +56,21 @@ struct ProgramVariables {
                     "\(place) is not NAME=VALUE",
                     hint: "a variable's name has letters, digits and '_', and no digit first")
             }
+            // A name alone is the caller's variable, which the program inherits.
+            guard let value = variable.value else { continue }
             guard variable.origin == .text else {
                 let isSuspect =
                     variable.origin == .literal
-                    && variable.value.withBytes { SecretReference.hasScheme($0, at: 0) }
+                    && value.withBytes { SecretReference.hasScheme($0, at: 0) }
                 if isSuspect {
                     context.console.note(
                         "valet: warning: \(place): a reference in single quotes or backticks "
                             + "stays as it is")
                 }
-                try set(variable.name, to: variable.value)
+                try set(variable.name, to: value)
                 continue
             }
-            try set(variable.name, to: try resolver.resolve(variable.value, at: place))
+            try set(variable.name, to: try resolver.resolve(value, at: place))
         }
     }
 
