@@ -323,6 +323,26 @@ def one_question(world):
     expect(second.communicate(timeout=30)[0] == b"1", "after valet unlock")
 
 
+# Promise: 2.4
+@scenario
+def lost_changes(world):
+    """If another program deletes what only the service has, the service or the client is told."""
+    desktop = Desktop(world)
+    desktop.serve()
+    for name in ("one", "two"):
+        desktop.store(name.encode(), "name", name)
+    time.sleep(1)
+    os.kill(desktop.service.pid, signal.SIGSTOP)
+    for suffix in ("-wal", "-shm"):
+        os.remove(world.path("keychain.db" + suffix))
+    os.kill(desktop.service.pid, signal.SIGCONT)
+    outcome = world.run("store", "--label=L", "name", "three", input=b"three", env=desktop.env,
+                        command="secret-tool")
+    wait_for(lambda: "are lost" in desktop.logged() + outcome.err, "a word of the loss")
+    desktop.store(b"four", "name", "four")
+    expect(desktop.lookup("name", "four") == b"four", "four")
+
+
 # Promise: 20.5
 @scenario
 def killed(world):

@@ -30,6 +30,9 @@ package struct StoreCall {
     /// Whether the call fails if `$VALET_LOCK_STATE` has an unknown value. False for a lock: a
     /// mistyped variable must not leave a keychain open.
     package var checksSettings = true
+    /// Whether the call reads or writes items: such a call fails if changes were lost. Others may
+    /// have callers that can do without an answer, and pass over failures.
+    package var isForItems = true
 
     /// A call that reads or writes items of an existing keychain.
     package init(
@@ -50,6 +53,8 @@ package final class SharedKeychain: Sendable {
     private let uses = UseCount()
     /// The keychain that was open last.
     private let last = Lock<KeychainID?>(nil)
+    /// Changes that are lost, and that no call for items has told of yet.
+    private let untoldLoss = Lock<SystemError?>(nil)
     /// The settings are checked once per slot: the system calls for the process's ids take longer
     /// than reading an item.
     private let hasCheckedSettings = Atomic<Bool>(false)
@@ -117,9 +122,8 @@ package final class SharedKeychain: Sendable {
         var closing = Closing()
         if isAtExit, isClosedByExit { return closing }
         closing.isClosed = uses.whileUnused(forGood: isAtExit) {
-            closing.loss = keychain.withLock { $0.take() }?.close().map {
-                KeychainFailure($0, during: "store the last changes")
-            }
+            let loss = keychain.withLock { $0.take() }?.close() ?? untoldLoss.withLock { $0.take() }
+            closing.loss = loss.map { KeychainFailure($0, during: "store the last changes") }
         }
         return closing
     }
@@ -140,6 +144,9 @@ package final class SharedKeychain: Sendable {
         if call.checksSettings, !hasCheckedSettings.load(ordering: .relaxed) {
             try LockStates.checkSetting(during: call.operation)
             hasCheckedSettings.store(true, ordering: .relaxed)
+        }
+        if call.isForItems, let loss = untoldLoss.withLock({ $0.take() }) {
+            throw KeychainFailure(loss, during: call.operation)
         }
         if let known = keychain.withLock({ $0 }) {
             let isInPlace = try translating(
@@ -179,7 +186,10 @@ package final class SharedKeychain: Sendable {
         do {
             try known.pool.leave(call.deadline)
         } catch {
-            if error.code == .lostChanges { drop(known) }
+            if error.code == .lostChanges {
+                drop(known)
+                if !call.isForItems { untoldLoss.withLock { $0 = error } }
+            }
             throw KeychainFailure(error, during: call.operation)
         }
         drop(known)

@@ -204,9 +204,11 @@ extension ItemStore {
     func inspect<R>(
         _ operation: String, _ body: (KeychainPasscodes) throws(KeychainFailure) -> R
     ) throws(KeychainFailure) -> R? {
-        let call = call(operation)
+        var call = call(operation)
+        call.isForItems = false
+        let deadline = call.deadline
         return try attempt(call) { (keychain) throws(KeychainFailure) in
-            try body(KeychainPasscodes(keychain, operation, timeLimit, before: call.deadline))
+            try body(KeychainPasscodes(keychain, operation, timeLimit, before: deadline))
         }
     }
 
@@ -221,6 +223,7 @@ extension ItemStore {
     ) throws(KeychainFailure) -> R {
         var call = call(operation)
         call.checksSettings = checksSettings
+        call.isForItems = false
         return try perform(call, body)
     }
 
