@@ -6,7 +6,7 @@ internal import ValetSystem
 /// A program on the bus, as far as the kernel knows it. A program outside a sandbox can pose as
 /// another program of its user.
 final class AskingProgram: Sendable {
-    enum Sandbox: Equatable, Sendable {
+    enum Sandbox: Hashable, Sendable {
         case none
         /// As policies name it: `flatpak:ORG.EXAMPLE.APP`, `snap:NAME`.
         case named(String)
@@ -172,29 +172,49 @@ final class AskingProgram: Sendable {
         guard !lines.isEmpty, lines.allSatisfy({ $0.split(separator: ":").count >= 2 }) else {
             return .unknown
         }
-        let names = Set(
+        let found = Set(
             lines.flatMap { line in
-                line.split(separator: "/").compactMap { sandbox(inControlGroup: String($0)) }
-            })
-        guard let name = names.first else { return .none }
-        return names.count == 1 ? .named(name) : .unknown
+                line.split(separator: "/").map { sandbox(inControlGroup: String($0)) }
+            }
+        ).subtracting([.none])
+        guard let one = found.first else { return .none }
+        return found.count == 1 ? one : .unknown
     }
 
-    /// `app-flatpak-ORG.EXAMPLE.APP-1234.scope`, `snap.NAME.APP-UUID.scope`.
-    static func sandbox(inControlGroup component: String) -> String? {
+    /// `app-flatpak-ORG.EXAMPLE.APP-1234.scope`, `snap.NAME.APP-UUID.scope`. systemd writes a byte
+    /// that is special in names of units as `\x2d` (systemd.unit(5), "String Escaping").
+    static func sandbox(inControlGroup component: String) -> Sandbox {
         // The kernel marks a group that was removed.
         let mark = " (deleted)"
         let group = component.hasSuffix(mark) ? String(component.dropLast(mark.count)) : component
-        guard group.hasSuffix(".scope") || group.hasSuffix(".service") else { return nil }
+        guard group.hasSuffix(".scope") || group.hasSuffix(".service") else { return .none }
         let flatpak = "app-flatpak-"
         if group.hasPrefix(flatpak), group.hasSuffix(".scope") {
             let rest = group.dropFirst(flatpak.count).dropLast(6)
-            guard let end = rest.lastIndex(of: "-"), end > rest.startIndex else { return nil }
-            return "flatpak:" + rest[..<end]
+            guard let end = rest.lastIndex(of: "-"), end > rest.startIndex else { return .none }
+            return unescaped(rest[..<end]).map { .named("flatpak:" + $0) } ?? .unknown
         }
         let parts = group.split(separator: ".")
-        guard parts.first == "snap", parts.count >= 4 else { return nil }
-        return "snap:" + parts[1]
+        guard parts.first == "snap", parts.count >= 4 else { return .none }
+        return unescaped(parts[1]).map { .named("snap:" + $0) } ?? .unknown
+    }
+
+    /// A part of a unit's name without systemd's escapes; nil for one that systemd does not write.
+    private static func unescaped(_ text: Substring) -> String? {
+        var bytes: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "\\") else {
+                bytes.append(byte)
+                continue
+            }
+            guard rest.popFirst() == UInt8(ascii: "x"), rest.count >= 2,
+                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+            else { return nil }
+            bytes.append(value)
+            rest = rest.dropFirst(2)
+        }
+        return String(validating: bytes, as: UTF8.self)
     }
 
     private static func title(ofSandbox name: String) -> String {

@@ -83,6 +83,8 @@ final class Owner {
     /// The sessions, with those whose keys are being agreed on.
     var sessionCount = 0
     var promptCount = 0
+    /// The number of its last question, in the order in which they were asked.
+    var lastQuestion: UInt64 = 0
     fileprivate var callerCount = 0
 
     fileprivate init(_ name: String) { self.name = name }
@@ -93,6 +95,8 @@ final class Owner {
 final class CallingProcesses {
     /// How long a call waits for a look at its program.
     static let longestLook = Duration.seconds(1)
+    /// How many connections of one process are answered: each is told of its own what changes.
+    static let maximalConnectionCount = 64
     /// How many looks may be under way. Those at programs in file systems that do not answer stay.
     private static let maximalLookCount = 64
     private static let pauseBetweenLooks = Duration.milliseconds(250)

@@ -132,8 +132,6 @@ extension SecretService {
 
     /// Half the maximum size of a bus message.
     private static let maximalReplyByteCount = 64 << 20
-    /// Each question takes a thread. One is shown at a time; the others wait.
-    static let (maximalAskedCount, maximalAskedCountOfOwner) = (32, 2)
     private static let maximalPathByteCount = 1 << 20
 
     private func createCollection(_ call: borrowing BusMessage) -> Plan? {
@@ -270,6 +268,7 @@ extension Holdings {
 
     /// The paths of collections and items that exist, as far as that is known.
     func present(_ paths: [String]) throws(KeychainFailure) -> [String] {
+        try checkQuick(paths.count)
         var found: [String] = []
         for path in paths {
             do {

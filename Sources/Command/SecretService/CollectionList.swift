@@ -69,7 +69,7 @@ struct CollectionList: Sendable {
     func all() throws(KeychainFailure) -> [CollectionRecord] {
         var records = [CollectionRecord(name: Self.login, label: "Login")]
         let found = try unlessLocked { () throws(KeychainFailure) in
-            try checkQuick()
+            try checkQuick(Self.collections)
             return try session.attributes(of: query(Self.collections)).itemsReportingDamage()
         }
         for record in (found ?? []).compactMap(CollectionRecord.init) {
@@ -140,11 +140,11 @@ struct CollectionList: Sendable {
             protectionClass: .afterFirstUnlock)
     }
 
-    /// - Throws: `timedOut` if a quick call would read many collections.
-    private func checkQuick() throws(KeychainFailure) {
+    /// - Throws: `timedOut` if a quick call would read many collections, or aliases.
+    private func checkQuick(_ service: String) throws(KeychainFailure) {
         guard isQuick else { return }
         let areFew = try session.store.areFew(
-            query(Self.collections), for: session.caller, count: Holdings.quickCount,
+            query(service), for: session.caller, count: Holdings.quickCount,
             byteCount: Holdings.quickByteCount)
         if !areFew { throw KeychainFailure(.timedOut, during: "list many collections") }
     }
@@ -195,7 +195,8 @@ struct CollectionList: Sendable {
     /// All aliases that can be part of an object path.
     func aliases() throws(KeychainFailure) -> [String] {
         let found = try unlessLocked { () throws(KeychainFailure) in
-            try session.attributes(of: query(Self.aliases)).itemsReportingDamage()
+            try checkQuick(Self.aliases)
+            return try session.attributes(of: query(Self.aliases)).itemsReportingDamage()
         }
         var names = Set((found ?? []).compactMap { $0.attributes[.account]?.text })
         names.formUnion(["default", Self.login])

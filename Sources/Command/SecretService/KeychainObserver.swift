@@ -56,6 +56,7 @@ final class KeychainObserver: Sendable {
     private static let listPause: Int64 = 100_000
     /// The pause after which a thread that found nothing to watch with tries again.
     private static let retryPause = Duration.seconds(1)
+    private static let pauseWithoutAnnouncements = Duration.seconds(30)
 
     init(_ holdings: Holdings, _ inbox: Inbox<SecretService.Event>) {
         (self.holdings, self.inbox) = (holdings, inbox)
@@ -95,7 +96,9 @@ final class KeychainObserver: Sendable {
             try store.keychain.availability()
         }
         if let found = availability {
-            seen.remaining = found.remaining
+            // In a folder that nobody may write, other programs do not announce a lock.
+            let pause = found.isAnnounced ? nil : Self.pauseWithoutAnnouncements
+            seen.remaining = [found.remaining, pause].compactMap(\.self).min()
             seen.lockState = found.state
             if found.state == .beforeFirstUnlock { holdings.remembered.forgetAll() }
             if let former = last.lockState, former.isLocked != found.state.isLocked {
@@ -258,6 +261,9 @@ final class KeychainObserver: Sendable {
         _ change: ItemChange<ObservedChange.Subject>
     ) -> ObservedChange? {
         switch change {
+        // This collection is always there; its label is stored once it has one.
+        case .added(.collection(CollectionList.login)), .removed(.collection(CollectionList.login)):
+            ObservedChange(kind: .changed, subject: .collection(CollectionList.login))
         case .added(let subject): ObservedChange(kind: .created, subject: subject)
         case .changed(let subject): ObservedChange(kind: .changed, subject: subject)
         case .removed(let subject?): ObservedChange(kind: .deleted, subject: subject)

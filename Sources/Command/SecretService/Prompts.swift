@@ -25,14 +25,13 @@ extension SecretService {
         clients[client]?.prompts[number]?.program = program
         let inbox = inbox
         return .changing { (_) throws(KeychainFailure) in
-            if let reason = DesktopQuestion.obstacle() { return .refusal(.failed, reason) }
+            if let reason = PersonCheck.obstacle() { return .refusal(.failed, reason) }
             inbox.add(.promptBegun(client, number))
             return .nothing
         }
     }
 
-    /// Asks the person, unless the question is open already, or has to wait for a place. Each
-    /// program has few places, so that nobody can keep others waiting.
+    /// Asks the person, unless another question is open. The time for an answer begins then.
     func begin(_ number: UInt64, of client: String) {
         guard let prompt = clients[client]?.prompts[number], let program = prompt.program,
             let owner = clients[client]?.caller?.owner, [.made, .queued].contains(prompt.stage)
@@ -41,13 +40,14 @@ extension SecretService {
             clients[client]?.prompts[number]?.stage = .waiting
             return
         }
-        let ownCount = asked.values.count { $0 === owner }
-        guard asked.count < Self.maximalAskedCount, ownCount < Self.maximalAskedCountOfOwner else {
+        guard openQuestion == nil else {
             clients[client]?.prompts[number]?.stage = .queued
             return
         }
         clients[client]?.prompts[number]?.stage = .asked
-        asked[number] = owner
+        openQuestion = number
+        questionCount += 1
+        owner.lastQuestion = questionCount
         if prompt.isForPasscode { passcodeQuestion = number }
         let inbox = inbox
         prompt.ask(holdings.list.session, onBehalfOf: program) { outcome, consent in
@@ -55,19 +55,23 @@ extension SecretService {
         }
     }
 
-    /// Asks what has waited for a place, in the order of the prompts.
+    /// Asks the next question that has waited: of the program that was asked for least recently, so
+    /// that nobody can keep others waiting.
     private func beginQueued() {
         let queued = clients.flatMap { name, client in
-            client.prompts.filter { $0.value.stage == .queued }.map { ($0.key, name) }
+            client.prompts.filter { $0.value.stage == .queued }.keys.map { number in
+                (order: client.caller?.owner?.lastQuestion ?? 0, number: number, name: name)
+            }
         }
-        for (number, name) in queued.sorted(by: { $0.0 < $1.0 }) { begin(number, of: name) }
+        for next in queued.sorted(by: { ($0.order, $0.number) < ($1.order, $1.number) })
+        where openQuestion == nil { begin(next.number, of: next.name) }
     }
 
     /// Completes the prompt of a question that has its answer, and those that waited for it.
     func complete(
         _ number: UInt64, _ outcome: DesktopQuestion.Answer, _ consent: Consent?
     ) throws(SystemError) {
-        asked[number] = nil
+        if openQuestion == number { openQuestion = nil }
         defer { beginQueued() }
         // Clients only hear that it was dismissed.
         if case .failed(let reason) = outcome {

@@ -71,6 +71,8 @@ final class SecretService {
         /// nil until the bus has named the process.
         fileprivate(set) var caller: CallingProcess?
         fileprivate var isAskedFor = false
+        /// Whether its program had as many connections already as one may have.
+        fileprivate var isSurplus = false
         /// nil without a policy.
         var access: AccessDecision?
         /// Calls that wait until the program is known.
@@ -106,8 +108,9 @@ final class SecretService {
     private var questions: [UInt64: String] = [:]
     /// The connection of the desktop's portal, and the call that asks for it.
     private(set) var portal: (owner: String?, question: UInt64) = (nil, 0)
-    /// Whose the questions are that have a thread: one is shown, the others wait for it to end.
-    var asked: [UInt64: Owner] = [:]
+    /// The prompt whose question is shown: one at a time.
+    var openQuestion: UInt64?
+    var questionCount: UInt64 = 0
     /// When the use of a grant was last noted, by its program, collection and time.
     var notedUses: [String: UInt64] = [:]
     private var lastNumber: UInt64 = 0
@@ -251,6 +254,7 @@ final class SecretService {
             } else if let name = questions.removeValue(forKey: number), let client = clients[name] {
                 let caller = callers.caller(name, message.process())
                 client.caller = caller
+                client.isSurplus = caller.clients.count > CallingProcesses.maximalConnectionCount
                 try release(caller)
             }
         case .signal:
@@ -276,6 +280,7 @@ final class SecretService {
         let client = clients[call.sender] ?? Client()
         // A client that is known from now on is forgotten when it leaves.
         clients[call.sender] = client
+        guard !client.isSurplus else { return try send(Self.tooManyConnections, to: call) }
         if client.held.isEmpty, try isReady(client, for: call) { return try handle(call, client) }
         guard client.held.count < Self.maximalHeldCount else {
             return try send(Self.tooManyCalls, to: call)
@@ -289,7 +294,9 @@ final class SecretService {
             let held = client.held
             client.held = []
             for call in held {
-                if client.held.isEmpty, try isReady(client, for: call) {
+                if client.isSurplus {
+                    try send(Self.tooManyConnections, to: call)
+                } else if client.held.isEmpty, try isReady(client, for: call) {
                     try handle(call, client)
                 } else {
                     client.held.append(call)
@@ -348,6 +355,9 @@ final class SecretService {
 
     private static let tooManyCalls = Answer.refusal(
         .limitsExceeded, "too many calls are waiting: try again")
+
+    private static let tooManyConnections = Answer.refusal(
+        .limitsExceeded, "the program has too many connections")
 
     private static let unknownProgram = Answer.refusal(
         .isLocked, "your policy is for known programs, and it cannot be told which program asks")
@@ -480,9 +490,17 @@ final class SecretService {
             return true
         }
         if client.access?.program !== view.program || client.access?.version != policy.version {
+            let former = client.access
             client.access = AccessDecision(
                 view.program, rules, version: policy.version, view.places,
                 noteRead(by: view.program))
+            // A further look at the same program, for paths that cannot be followed, ends no yes.
+            if let former, former.version == policy.version,
+                former.program.isSame(as: view.program)
+            {
+                client.access?.granted = former.granted
+                client.access?.once = former.once
+            }
         }
         return true
     }

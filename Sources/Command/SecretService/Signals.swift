@@ -21,11 +21,20 @@ extension SecretService {
     func handle(_ observed: ObservedChanges) throws(SystemError) {
         for change in observed.changes { try emit(change) }
         guard currentPolicy() == nil else {
+            for change in observed.properties { try emitToThoseAllowed(change) }
             // Signals that go to all programs tell nothing of what is in an item.
             return tellSeenItems(observed.items)
         }
         for change in observed.properties { try emit(change) }
         tellSeenItems(observed.untold)
+    }
+
+    /// Tells each program of a collection what has changed in it, if it may use the collection.
+    private func emitToThoseAllowed(_ change: PropertyChange) throws(SystemError) {
+        guard case .collection(let name) = change.object else { return }
+        for (client, state) in clients where state.access?.access(to: name) ?? .allow == .allow {
+            try emit(change, to: client)
+        }
     }
 
     func emit(_ change: ObservedChange) throws(SystemError) {

@@ -23,13 +23,24 @@ extension AskingProgram {
         arguments: [
             ("app-flatpak-org.example.App-1234.scope", "flatpak:org.example.App"),
             ("app-flatpak-org.example.My-App-99.scope", "flatpak:org.example.My-App"),
+            (#"app-flatpak-org.example.My\x2dApp-99.scope"#, "flatpak:org.example.My-App"),
+            (#"snap.my\x2dapp.run-2f0e.scope"#, "snap:my-app"),
             ("snap.firefox.firefox-2f0e.scope", "snap:firefox"),
             ("snap.cups.cupsd.service", "snap:cups"), ("app-flatpak-.scope", nil),
             ("snap.scope", nil), ("session-2.scope", nil),
             ("app-flatpak-org.example.App-1234", nil),
         ] as [(String, String?)])
     func `A sandbox is named by its control group`(_ group: String, _ name: String?) {
-        #expect(AskingProgram.sandbox(inControlGroup: group) == name)
+        let expected = name.map(AskingProgram.Sandbox.named) ?? .none
+        #expect(AskingProgram.sandbox(inControlGroup: group) == expected)
+    }
+
+    // Promise: 20.8
+    @Test(arguments: [#"a\x2"#, #"a\n"#, #"a\xZZb"#, #"a\xff"#, #"a\"#])
+    func `A sandbox whose name systemd cannot have written is unknown`(_ name: String) {
+        let group = "app-flatpak-\(name)-1.scope"
+        #expect(AskingProgram.sandbox(inControlGroup: group) == .unknown)
+        #expect(AskingProgram.sandbox(inControlGroups: ["0::/user.slice/\(group)"]) == .unknown)
     }
 
     @Test(

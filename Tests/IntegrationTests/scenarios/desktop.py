@@ -488,6 +488,29 @@ def idle_with_items(world):
     expect(desktop.service.poll() is None, "it has ended")
 
 
+@scenario
+def idle_threads(world):
+    """No thread of an idle service wakes up, while a client has a connection."""
+    desktop = Desktop(world)
+    desktop.serve()
+    desktop.store(b"pass 1", "service", "mail")
+    client = world.start(["dbus-monitor", "--session"], desktop.env, **desktop.silence)
+    time.sleep(2)
+
+    def wakes():
+        folder = f"/proc/{desktop.service.pid}/task"
+        return {task: re.search(r"^voluntary_ctxt_switches:\s+(\d+)",
+                                open(f"{folder}/{task}/status").read(), re.M)[1]
+                for task in os.listdir(folder)}
+    before = wakes()
+    # Longer than any pause between looks that a service needs elsewhere.
+    time.sleep(32)
+    expect(wakes() == before, "threads woke up:", before, wakes())
+    client.kill()
+    client.wait(20)
+    world.started.remove(client)
+
+
 # Promise: 20.2
 @scenario
 def forged_signals(world):

@@ -208,6 +208,27 @@ def asks():
     # All hear that it is unlocked, and this program that it is not for it.
     wait(lambda: changed()[2:] == [False, True])
     assert error(lambda: read(item)) == "IsLocked"
+
+def stays_open():
+    heard = []
+    bus.signal_subscribe("org.freedesktop.secrets", None, None, None, None, 0,
+                         lambda *signal: heard.append((signal[4], signal[5].unpack())))
+    _, (item,) = find()
+    _, prompt = unlock(item)
+    call(prompt, "Secret.Prompt.Prompt", "(s)", "")
+    wait(lambda: any(member == "Completed" for member, _ in heard))
+    # Longer than until the program is looked at anew.
+    for _ in range(15):
+        assert get(item, "Item", "Locked") is False
+        GLib.usleep(100_000)
+
+def hears_label():
+    login, heard = ROOT + "/collection/login", []
+    bus.signal_subscribe("org.freedesktop.secrets", None, "PropertiesChanged", login, None, 0,
+                         lambda *signal: heard.append(signal[5].unpack()[1].get("Label")))
+    call(login, "DBus.Properties.Set", "(ssv)", "org.freedesktop.Secret.Collection", "Label",
+         GLib.Variant("s", "renamed"))
+    wait(lambda: "renamed" in heard)
 """
 
 
@@ -360,6 +381,31 @@ def asked(world):
     with open(shown, encoding="utf-8") as file:
         expect(len(file.readlines()) == 2, "each process is asked for")
     by_python(world, desktop, "asks", "yes", os.environ["VALET_TEST_COMMAND"], passcode)
+
+
+# Promise: 20.13
+@scenario
+def beside_an_endless_path(world):
+    """A yes until the next lock holds although a path of the policy cannot be followed."""
+    pinentry = asker(world, "CONFIRM) echo OK ;;")
+    desktop = Desktop(world, VALET_PINENTRY=pinentry)
+    desktop.serve()
+    desktop.store(b"pass 1", "service", "mail")
+    for name in ("loop", "dangling"):
+        os.symlink(name if name == "loop" else "nowhere", os.path.join(world.folder, name))
+    write(desktop, f"allow * {world.folder}/loop/x", f"allow * {world.folder}/dangling",
+          "ask login *")
+    by_python(world, desktop, "stays_open")
+
+
+@scenario
+def renamed(world):
+    """Programs that may use a collection are told of its new label, under a policy too."""
+    desktop = Desktop(world)
+    desktop.serve()
+    desktop.store(b"pass 1", "service", "mail")
+    write(desktop, "allow login *")
+    by_python(world, desktop, "hears_label")
 
 
 class Person:

@@ -63,9 +63,10 @@ package final class KeychainWatch: Sendable {
         }
     }
 
-    /// Waits on the calling thread: for a change, for ``wake()``, or for `duration`.
-    package func wait(atMost duration: Duration) {
-        _ = folders.wait(until: Deadline(after: duration))
+    /// Waits on the calling thread: for a change, for ``wake()``, or for `duration` unless it is
+    /// nil.
+    package func wait(atMost duration: Duration?) {
+        _ = folders.wait(until: duration.map { Deadline(after: $0) } ?? .never)
     }
 
     /// Ends the current wait, or else the next one.

@@ -18,9 +18,8 @@ package struct ItemWatch: Sendable {
     private var canHear = false
     private var begin = Deadline.now
 
-    /// How long to wait before looking again: the long pause for changes that no program announces,
-    /// the short one where the system announces none.
-    private static let (longPause, shortPause) = (Duration.seconds(30), Duration.seconds(2))
+    /// How long to wait before looking again where the system announces no changes.
+    private static let pause = Duration.seconds(2)
     /// The shortest time for which changes are gathered, in nanoseconds.
     private static let gathering: Int64 = 50_000_000
 
@@ -51,8 +50,8 @@ package struct ItemWatch: Sendable {
         // time, even in a large keychain that changes all the time.
         _ = end.sleep(atMost: max(Self.gathering, (Deadline.now &- begin) &* 9))
         guard !end.hasPassed else { return false }
-        let pause = canHear ? Self.longPause : Self.shortPause
-        watch.wait(atMost: min(pause, remaining ?? pause, end.remaining))
+        let waits = [canHear ? nil : Self.pause, remaining, end == .never ? nil : end.remaining]
+        watch.wait(atMost: waits.compactMap(\.self).min())
         return true
     }
 }
