@@ -11,9 +11,11 @@ internal import ValetSystem
 extension SecretService {
     /// How a call is carried out.
     func plan(_ call: borrowing BusMessage) -> Plan {
-        guard let object = ObjectPath(call.path) else {
-            return call.path == Portal.path ? planPortal(call) : planFolder(call)
+        guard role == .secrets else {
+            return call.path == Portal.path
+                ? planPortal(call) : .refuse(.unknownObject, "there is no object \(call.path)")
         }
+        guard let object = ObjectPath(call.path) else { return planFolder(call) }
         see(object, by: call.sender)
         let named = call.interface
         let own = [object.interface] + Interface.standard

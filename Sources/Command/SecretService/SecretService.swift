@@ -38,6 +38,7 @@ final class SecretService {
         case looked(BusClientProcess, ProgramView)
         /// Something for the person who runs the service.
         case noted(String)
+        case stopped
     }
 
     enum SessionItemChange: String, Sendable {
@@ -88,7 +89,7 @@ final class SecretService {
     private static let maximalHeldCount = 1_024
     /// How long the end of the service may take: each of its threads may be in a call, which takes
     /// five seconds at most.
-    private static let longestEnd = Duration.seconds(10)
+    static let longestEnd = Duration.seconds(10)
 
     let holdings: Holdings
     let inbox: Inbox<Event>
@@ -116,19 +117,30 @@ final class SecretService {
     private var lastNumber: UInt64 = 0
     /// False when the service ends.
     private var isTakingCalls = true
+    private var isStopped = false
 
-    /// Connects, and becomes the Secret Service of the session.
+    /// What an instance answers. The portal needs calls with descriptors, by which a program can
+    /// keep a thread waiting: so it has a connection and a thread of its own.
+    enum Role {
+        case secrets, portal
+
+        var busName: String { self == .secrets ? SecretService.busName : Portal.busName }
+    }
+
+    let role: Role
+
+    /// Connects, and becomes the Secret Service of the session, or the backend of its portal.
     ///
-    /// - Throws: ``SystemError``: as ``BusServer``; `refused` if another program is the Secret
-    ///   Service.
+    /// - Throws: ``SystemError``: as ``BusServer``; `refused` if another program has the name.
     init(
-        _ holdings: Holdings, _ policy: PolicyFile, replacing: Bool,
+        _ role: Role, _ holdings: Holdings, _ policy: PolicyFile, replacing: Bool,
         _ note: @escaping (String) -> Void
     ) throws(SystemError) {
-        (self.holdings, self.policy, self.note) = (holdings, policy, note)
+        (self.role, self.holdings, self.policy, self.note) = (role, holdings, policy, note)
         (inbox, workers) = (try Inbox(), try Workers())
         observer = KeychainObserver(holdings, inbox)
-        bus = try BusServer(WaitLimit(until: Deadline(after: .seconds(10))))
+        bus = try BusServer(
+            WaitLimit(until: Deadline(after: .seconds(10))), takingDescriptors: role == .portal)
         try bus.listen(
             "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
                 + "member='NameOwnerChanged',arg2=''")
@@ -137,8 +149,8 @@ final class SecretService {
             "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
                 + "member='NameOwnerChanged',arg0='\(Portal.desktopName)'")
         portal.question = try bus.askForOwner(of: Portal.desktopName)
-        observer.start()
-        guard try bus.own(Self.busName, replacing: replacing) else {
+        if role == .secrets { observer.start() }
+        guard try bus.own(role.busName, replacing: replacing) else {
             throw SystemError(
                 .refused("org.freedesktop.DBus.Error.NameHasOwner"),
                 during: "become the Secret Service",
@@ -148,8 +160,18 @@ final class SecretService {
                         + "gnome-keyring-daemon.service', or begin a new session"
                     : "stop the other program, or try 'valet serve --replace'")
         }
-        // The portal's backend as well, unless another program is it.
-        _ = try bus.own(Portal.busName, replacing: true)
+    }
+
+    /// Writes a line for the person who runs the service, from any thread.
+    var noter: @Sendable (String) -> Void {
+        let inbox = inbox
+        return { inbox.add(.noted($0)) }
+    }
+
+    /// Ends ``run(idle:)`` of another thread, as if nobody had called for long.
+    var stopper: @Sendable () -> Void {
+        let inbox = inbox
+        return { inbox.add(.stopped) }
     }
 
     deinit { observer.stop() }
@@ -181,6 +203,7 @@ final class SecretService {
         while true {
             do throws(SystemError) {
                 try takeEvents()
+                guard !isStopped else { return .idle }
                 let limit = WaitLimit(
                     until: min(end, callers.nextEnd ?? .never), signals: inbox.descriptor)
                 guard let message = try bus.receive(limit) else { continue }
@@ -234,10 +257,7 @@ final class SecretService {
     /// Gives up the names, so that the bus starts a new service for later calls, and takes the
     /// calls that were sent before.
     private func giveUpNames(_ deadline: Deadline) throws(SystemError) {
-        for name in [Self.busName, Portal.busName] {
-            // Another program may have the name of the portal's backend.
-            try? bus.release(name)
-        }
+        try? bus.release(role.busName)
         while !deadline.hasPassed, let message = try bus.received() { _ = try handle(message) }
     }
 
@@ -261,7 +281,7 @@ final class SecretService {
             // Any connection can send any signal to any other.
             guard message.sender == BusServer.bus else { break }
             switch message.member {
-            case "NameLost": return message.text() != Self.busName
+            case "NameLost": return message.text() != role.busName
             case "NameOwnerChanged":
                 guard let name = message.text(), message.text() != nil, let owner = message.text()
                 else { break }
@@ -440,6 +460,7 @@ final class SecretService {
         case .looked(let process, let view):
             if let caller = callers.add(view, of: process) { try release(caller) }
         case .noted(let text): note(text)
+        case .stopped: isStopped = true
         }
     }
 

@@ -79,12 +79,16 @@ package enum ServeVerb {
         let session = try requesting(
             KeychainSession.current(
                 onBehalfOf: SecretService.busName, accessGroups: [DesktopItem.group] + groups))
+        let configuration = try UserFolders().configuration
         do {
+            let holdings = Holdings(session, sharing: groups)
             let service = try SecretService(
-                Holdings(session, sharing: groups), policy, replacing: values.has(replace),
-                context.console.note)
+                .secrets, holdings, policy, replacing: values.has(replace), context.console.note)
+            let portal = try PortalThread(
+                holdings, policyIn: configuration, service.noter)
             context.console.note("valet: programs of this session can keep secrets here now")
             warnOfMemory(context.console)
+            defer { portal.end(before: Deadline(after: SecretService.longestEnd)) }
             try service.run(idle: idle)
             return .success
         } catch {

@@ -511,6 +511,13 @@ def idle_threads(world):
     world.started.remove(client)
 
 
+# Promise: 20.5
+@scenario
+def descriptors(world):
+    """A call that brings a descriptor, whose closing may take for ever, is not delivered."""
+    by_hand(world, "bring_descriptors")
+
+
 # Promise: 20.2
 @scenario
 def forged_signals(world):
@@ -731,7 +738,7 @@ def crowd(world):
 
 # Talks to the service by hand.
 CLIENT = r"""
-import os, random, sys
+import os, random, socket, struct, sys
 import gi
 from gi.repository import Gio, GLib
 bus = Gio.bus_get_sync(Gio.BusType.SESSION)
@@ -972,6 +979,29 @@ def portal():
     assert GLib.get_monotonic_time() - begin < 4_000_000, "it waits for the reader"
     # Programs that ask the Secret Service do not see them.
     assert get(ROOT + "/collection/login", "Collection", "Items") == []
+
+def bring_descriptors():
+    # It lingers when it is closed for the last time.
+    listener = socket.create_server(("127.0.0.1", 0))
+    sender = socket.create_connection(listener.getsockname())
+    accepted, _ = listener.accept()
+    sender.setblocking(False)
+    try:
+        while True:
+            sender.send(b"x" * 65536)
+    except BlockingIOError:
+        pass
+    sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 60))
+    bring = lambda: bus.call_with_unix_fd_list_sync(
+        "org.freedesktop.secrets", ROOT, "org.freedesktop.Secret.Service", "OpenSession",
+        GLib.Variant("(sh)", ("plain", 0)), None, 0, 20000,
+        Gio.UnixFDList.new_from_array([os.dup(sender.fileno())]), None)
+    assert error(bring) == "NotSupported", error(bring)
+    begin = GLib.get_monotonic_time()
+    assert call(ROOT, "Secret.Service.ReadAlias", "(s)", "default") != ("/",)
+    assert GLib.get_monotonic_time() - begin < 20_000_000, "it waits for the descriptor"
+    # Else this program would wait for it, at its end.
+    accepted.close()
 
 def fuzz():
     seed, count = int(sys.argv[2]), int(sys.argv[3])

@@ -104,14 +104,14 @@ struct Keyring: ~Copyable {
         let name = "org.freedesktop.DBus"
         do {
             let bus = try SessionBus()
-            func owner(_ owned: String) throws(SystemError) -> String? {
+            func process(_ owned: String) throws(SystemError) -> UInt32? {
                 try bus.call(
-                    "GetNameOwner", of: name, at: "/org/freedesktop/DBus", on: name,
-                    [("s", owned)])?.text()
+                    "GetConnectionUnixProcessID", of: name, at: "/org/freedesktop/DBus", on: name,
+                    [("s", owned)])?.number()
             }
-            // Bus names tell, because the process of `valet serve` shows nothing to others.
-            guard let own = try owner(portalOfValet) else { return false }
-            return try owner(service) == own
+            // Bus names tell, because the process of `valet serve` shows nothing else to others.
+            guard let own = try process(portalOfValet) else { return false }
+            return try process(service) == own
         } catch {
             throw failure(error)
         }

@@ -25,17 +25,43 @@ internal import Glibc
         return connection
     }
 
-    /// Begins to connect to the user's session bus.
+    /// Begins to connect to the user's session bus, which `$DBUS_SESSION_BUS_ADDRESS` or
+    /// `$XDG_RUNTIME_DIR` names (D-Bus specification, "Well-known Message Bus Instances").
     ///
+    /// - Parameter takesDescriptors: Whether messages may bring descriptors. sd-bus closes them on
+    ///   this thread, and closing one can take as long as its sender wants: a socket that lingers,
+    ///   a file of a file system that does not answer.
     /// - Throws: `libraryAbsent`, `busAbsent`.
-    init(ofSession operation: String, hint: String? = nil) throws(SystemError) {
+    static func begin(
+        ofSession operation: String, takingDescriptors takesDescriptors: Bool = false,
+        hint: String? = nil
+    ) throws(SystemError) -> BusConnection {
         let library = unsafe try SDBusLibrary("libsystemd.so.0")
         var made: OpaquePointer?
-        let code = unsafe library.openUser(&made)
-        guard code >= 0, let bus = unsafe made else {
+        var code = unsafe library.new(&made)
+        guard code >= 0, let handle = unsafe made else {
+            throw SystemError(.other, during: operation, systemError: -code)
+        }
+        let connection = unsafe BusConnection(owning: handle, library)
+        guard let address = sessionAddress() else {
+            throw SystemError(.busAbsent, during: operation, hint: hint)
+        }
+        code = unsafe library.setAddress(handle, address)
+        if code >= 0 { code = unsafe library.setBusClient(handle, 1) }
+        let descriptors: Int32 = takesDescriptors ? 1 : 0
+        if code >= 0 { code = unsafe library.negotiateDescriptors(handle, descriptors) }
+        if code >= 0 { code = unsafe library.start(handle) }
+        guard code >= 0 else {
             throw SystemError(.busAbsent, during: operation, hint: hint, systemError: -code)
         }
-        unsafe self.init(owning: bus, library)
+        return connection
+    }
+
+    private static func sessionAddress() -> String? {
+        let environment = Environment.ofProcess
+        if let address = environment.text("DBUS_SESSION_BUS_ADDRESS") { return address }
+        guard let folder = environment.text("XDG_RUNTIME_DIR") else { return nil }
+        return BusPlace.address(ofSocket: folder + "/bus")
     }
 
     @unsafe init(owning handle: OpaquePointer, _ library: SDBusLibrary) {

@@ -46,7 +46,9 @@ package struct BusPlace: Hashable, Sendable {
 
     /// The address of the socket. Characters with a meaning in addresses are written as `%` and two
     /// digits (D-Bus specification, "Server Addresses").
-    var address: String {
+    var address: String { Self.address(ofSocket: path) }
+
+    static func address(ofSocket path: String) -> String {
         var text = "unix:path="
         for byte in path.utf8 {
             switch byte {

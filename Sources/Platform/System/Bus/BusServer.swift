@@ -18,11 +18,17 @@ internal import ValetCLinux
     /// Connects to the bus that `$DBUS_SESSION_BUS_ADDRESS` or `$XDG_RUNTIME_DIR` names. No bus is
     /// started.
     ///
+    /// - Parameter takesDescriptors: Whether calls may bring descriptors. A program can then keep
+    ///   this thread waiting: closing a descriptor can take as long as its sender wants. Without
+    ///   it, the bus refuses to deliver such a call.
     /// - Throws: ``SystemError``: `libraryAbsent`, `busAbsent`, `timedOut`, `disconnected`.
-    package init(_ limit: WaitLimit) throws(SystemError) {
+    package init(
+        _ limit: WaitLimit, takingDescriptors takesDescriptors: Bool = false
+    ) throws(SystemError) {
         // Each call may bring descriptors, which are open until it is answered.
         valet_allow_open_files(131_072)
-        let connection = try BusConnection(ofSession: Self.operation)
+        let connection = try BusConnection.begin(
+            ofSession: Self.operation, takingDescriptors: takesDescriptors)
         while !connection.isReady { _ = try connection.receive(limit, Self.operation) }
         self.connection = connection
     }

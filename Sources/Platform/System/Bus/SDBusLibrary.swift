@@ -12,6 +12,7 @@
     let new: @convention(c) (UnsafeMutablePointer<Handle?>) -> Int32
     let setAddress: @convention(c) (Handle, Text) -> Int32
     let setBusClient: @convention(c) (Handle, Int32) -> Int32
+    let negotiateDescriptors: @convention(c) (Handle, Int32) -> Int32
     let start: @convention(c) (Handle) -> Int32
     let isReady: @convention(c) (Handle) -> Int32
     let descriptor: @convention(c) (Handle) -> Int32
@@ -35,7 +36,6 @@
     let serving: Serving
     /// A structure that begins with the name of the error.
     let error: @convention(c) (Handle) -> UnsafePointer<Text?>?
-    let openUser: @convention(c) (UnsafeMutablePointer<Handle?>) -> Int32
     let call:
         @convention(c) (
             Handle, Handle, UInt64, UnsafeMutableRawPointer?, UnsafeMutablePointer<Handle?>
@@ -65,6 +65,7 @@
         unsafe new = try Self.symbol("sd_bus_new", of: library)
         unsafe setAddress = try Self.symbol("sd_bus_set_address", of: library)
         unsafe setBusClient = try Self.symbol("sd_bus_set_bus_client", of: library)
+        unsafe negotiateDescriptors = try Self.symbol("sd_bus_negotiate_fds", of: library)
         unsafe start = try Self.symbol("sd_bus_start", of: library)
         unsafe isReady = try Self.symbol("sd_bus_is_ready", of: library)
         unsafe descriptor = try Self.symbol("sd_bus_get_fd", of: library)
@@ -89,7 +90,6 @@
         unsafe readBasic = try Self.symbol("sd_bus_message_read_basic", of: library)
         unsafe enterContainer = try Self.symbol("sd_bus_message_enter_container", of: library)
         unsafe exitContainer = try Self.symbol("sd_bus_message_exit_container", of: library)
-        unsafe openUser = try Self.symbol("sd_bus_open_user", of: library)
         unsafe call = try Self.symbol("sd_bus_call", of: library)
         unsafe sensitive = try Self.symbol("sd_bus_message_sensitive", of: library)
         unsafe openContainer = try Self.symbol("sd_bus_message_open_container", of: library)

@@ -20,7 +20,7 @@ internal import Glibc
     package init(for time: Duration = .seconds(180)) throws(SystemError) {
         let operation = "connect to the session bus"
         deadline = Deadline(after: time)
-        let connection = try BusConnection(
+        let connection = try BusConnection.begin(
             ofSession: operation, hint: "run this in the session whose keyring you want to read")
         // sd-bus would let a bus that is silent take 90 s, whatever the limit of the first call.
         let limit = WaitLimit(until: Deadline(after: min(time, Self.patience)))
