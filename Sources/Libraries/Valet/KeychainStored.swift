@@ -45,13 +45,7 @@ public struct KeychainStored<Value: Codable & Sendable>: Sendable {
     ///   stored bytes are not text although `Value` is, or that another program stored the value
     ///   during the call.
     public func read() throws -> Value? {
-        do {
-            return try valet.value(forKey: key, as: Value.self)
-        } catch KeychainError.itemNotFound {
-            // Nil only if the keychain confirms it: a keychain that cannot be read throws here.
-            guard try valet.containsObject(forKey: key) else { return nil }
-            throw KeychainError.itemNotFound
-        }
+        try valet.value(forKey: key, as: Value?.self)
     }
 
     /// Stores `value`; removes the stored value if `value` is nil.
@@ -59,11 +53,7 @@ public struct KeychainStored<Value: Codable & Sendable>: Sendable {
     /// - Throws: The errors of ``Valet/Valet/set(_:forKey:)`` and, for nil, of
     ///   ``Valet/Valet/removeObject(forKey:)``.
     public func write(_ value: Value?) throws {
-        if let value {
-            try valet.set(value, forKey: key)
-        } else {
-            try valet.removeObject(forKey: key)
-        }
+        try valet.set(value, forKey: key)
     }
 
     @discardableResult

@@ -10,16 +10,20 @@ extension Valet {
     ///
     /// Stores text as ``setString(_:forKey:)`` does, `Data` as ``setObject(_:forKey:)`` does, and
     /// everything else as JSON. The JSON passes through memory that is not wiped: store keys and
-    /// tokens as `Data`.
+    /// tokens as `Data`. Nil removes what is stored.
     ///
-    /// - Throws: The ``KeychainError``s of ``setObject(_:forKey:)``;
-    ///   ``ValueCodingError/notEncodable(_:)``.
+    /// - Throws: The ``KeychainError``s of ``setObject(_:forKey:)`` and, for nil, of
+    ///   ``removeObject(forKey:)``; ``ValueCodingError/notEncodable(_:)``.
     public func set<Value: Encodable>(_ value: Value, forKey key: String) throws {
+        if let optional = value as? any EncodableOptional {
+            return try optional.store(in: self, forKey: key)
+        }
         if let text = value as? String { return try setString(text, forKey: key) }
         try setObject(try value as? Data ?? encoded(value), forKey: key)
     }
 
-    /// Returns the value that ``set(_:forKey:)`` stored under `key`.
+    /// Returns the value that ``set(_:forKey:)`` stored under `key`. For an optional type it is nil
+    /// if nothing is stored.
     ///
     /// - Throws: The ``KeychainError``s of ``object(forKey:)`` and, for text, of
     ///   ``string(forKey:)``; ``ValueCodingError/notDecodable(_:)`` if a value of another type is
@@ -27,6 +31,11 @@ extension Valet {
     public func value<Value: Decodable>(
         forKey key: String, as type: Value.Type = Value.self
     ) throws -> Value {
+        if let optional = type as? any DecodableOptional.Type,
+            let value = try optional.stored(in: self, forKey: key) as? Value
+        {
+            return value
+        }
         if type == String.self, let text = try string(forKey: key) as? Value { return text }
         let object = try object(forKey: key)
         if let object = object as? Value { return object }
@@ -48,6 +57,37 @@ extension Valet {
             return try encoder.encode(value)
         } catch {
             throw ValueCodingError.notEncodable(String(reflecting: Value.self))
+        }
+    }
+}
+
+/// Optionals mean absence: nil is not stored as JSON's `null`.
+private protocol EncodableOptional {
+    func store(in valet: Valet, forKey key: String) throws
+}
+
+extension Optional: EncodableOptional where Wrapped: Encodable {
+    fileprivate func store(in valet: Valet, forKey key: String) throws {
+        if let value = self {
+            try valet.set(value, forKey: key)
+        } else {
+            try valet.removeObject(forKey: key)
+        }
+    }
+}
+
+private protocol DecodableOptional {
+    static func stored(in valet: Valet, forKey key: String) throws -> Self
+}
+
+extension Optional: DecodableOptional where Wrapped: Decodable {
+    fileprivate static func stored(in valet: Valet, forKey key: String) throws -> Self {
+        do {
+            return try valet.value(forKey: key, as: Wrapped.self)
+        } catch KeychainError.itemNotFound {
+            // Nil only if the keychain confirms it: the stored bytes may be of another type.
+            guard try valet.containsObject(forKey: key) else { return nil }
+            throw KeychainError.itemNotFound
         }
     }
 }

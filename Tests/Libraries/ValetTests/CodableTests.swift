@@ -27,10 +27,47 @@ private struct Login: Codable, Equatable, Sendable {
         let valet = Sample().valet()
         try valet.set(42, forKey: "number")
         try valet.set([1.5, -2], forKey: "list")
-        try valet.set(Int?.none, forKey: "nothing")
         #expect(try valet.value(forKey: "number", as: Int.self) == 42)
         #expect(try valet.value(forKey: "list", as: [Double].self) == [1.5, -2])
-        #expect(try valet.value(forKey: "nothing", as: Int?.self) == nil)
+    }
+
+    @Test(arguments: TestBackend.enabled)
+    func `An optional value means absence`(_ backend: TestBackend) throws {
+        let valet = Sample(backend).valet()
+        try valet.set("abc", forKey: "token")
+        let token: String? = try? valet.value(forKey: "token")
+        #expect(token == "abc")
+        let read: String? = try valet.value(forKey: "token")
+        #expect(read == "abc")
+        #expect(try valet.value(forKey: "token", as: String??.self) == "abc")
+        try valet.set(String?.some("def"), forKey: "token")
+        #expect(try valet.string(forKey: "token") == "def")
+        try valet.set(Login?.some(Login(name: "a", token: nil)), forKey: "login")
+        #expect(try valet.value(forKey: "login", as: Login?.self)?.name == "a")
+        #expect(try valet.value(forKey: "none", as: Login?.self) == nil)
+        #expect(try valet.value(forKey: "none", as: Data?.self) == nil)
+        try valet.set(String?.none, forKey: "token")
+        #expect(try !valet.containsObject(forKey: "token"))
+        try valet.setString("{", forKey: "login")
+        #expect(throws: ValueCodingError.self) {
+            try valet.value(forKey: "login", as: Login?.self)
+        }
+        try valet.setObject(Data([0xFF]), forKey: "bytes")
+        #expect(throws: KeychainError.itemNotFound) {
+            try valet.value(forKey: "bytes", as: String?.self)
+        }
+    }
+
+    @Test func `The localized description of an error is its message`() throws {
+        let error = #expect(throws: (any Error).self) {
+            try Sample().valet().setString("", forKey: "key")
+        }
+        #expect(error?.localizedDescription.contains("empty") == true)
+        for error in KeychainError.allCases as [any Error] + MigrationError.allCases {
+            #expect(!error.localizedDescription.contains("could not be completed"))
+        }
+        let other = ValueCodingError.notDecodable("Swift.Int")
+        #expect((other as any Error).localizedDescription == other.description)
     }
 
     @Test(arguments: TestBackend.enabled)
