@@ -21,7 +21,7 @@ extension SecretService {
     func handle(_ observed: ObservedChanges) throws(SystemError) {
         for change in observed.changes { try emit(change) }
         guard currentPolicy() == nil else {
-            for change in observed.properties { try emitToThoseAllowed(change) }
+            for change in observed.properties { try emitUnderPolicy(change) }
             // Signals that go to all programs tell nothing of what is in an item.
             return tellSeenItems(observed.items)
         }
@@ -29,11 +29,16 @@ extension SecretService {
         tellSeenItems(observed.untold)
     }
 
-    /// Tells each program of a collection what has changed in it, if it may use the collection.
-    private func emitToThoseAllowed(_ change: PropertyChange) throws(SystemError) {
-        guard case .collection(let name) = change.object else { return }
-        for (client, state) in clients where state.access?.access(to: name) ?? .allow == .allow {
-            try emit(change, to: client)
+    /// Tells all which collections there are, and what a collection has those that may use it.
+    private func emitUnderPolicy(_ change: PropertyChange) throws(SystemError) {
+        switch change.object {
+        case .service: try emit(change)
+        case .collection(let name):
+            for (client, state) in clients
+            where state.access?.access(to: name) ?? .allow == .allow {
+                try emit(change, to: client)
+            }
+        case .alias, .item, .session, .prompt: break
         }
     }
 

@@ -6,8 +6,8 @@ internal import ValetKeychainModel
 // Most programs log `localizedDescription`.
 
 extension KeychainError: LocalizedError {
-    /// What is wrong, in words. If it is the error of this thread's last failure, as far as that can
-    /// be told, what ``KeychainFailure`` says of it.
+    /// What is wrong, in words. If this thread's last failure has this error, what that failure
+    /// says, with its hint.
     public var errorDescription: String? {
         if let last = Platform.lastFailure, KeychainError(last) == self {
             return last.localizedDescription

@@ -225,13 +225,22 @@ def stays_open():
         assert get(item, "Item", "Locked") is False
         GLib.usleep(100_000)
 
-def hears_label():
-    login, heard = ROOT + "/collection/login", []
-    bus.signal_subscribe("org.freedesktop.secrets", None, "PropertiesChanged", login, None, 0,
-                         lambda *signal: heard.append(signal[5].unpack()[1].get("Label")))
+def hears_changes():
+    login, labels, lists, collections = ROOT + "/collection/login", [], [], []
+    def hear(*signal):
+        changed = signal[5].unpack()[1]
+        labels.extend([changed["Label"]] if "Label" in changed else [])
+        lists.extend([changed["Items"]] if "Items" in changed else [])
+        collections.extend(changed.get("Collections", []))
+    bus.signal_subscribe("org.freedesktop.secrets", None, "PropertiesChanged", None, None, 0, hear)
     call(login, "DBus.Properties.Set", "(ssv)", "org.freedesktop.Secret.Collection", "Label",
          GLib.Variant("s", "renamed"))
-    wait(lambda: "renamed" in heard)
+    wait(lambda: "renamed" in labels)
+    item = create(login, "a", {"n": "1"}, "one")
+    wait(lambda: item in lists[-1:][0] if lists else False)
+    call(ROOT, "Secret.Service.CreateCollection", "(a{sv}s)", {
+        "org.freedesktop.Secret.Collection.Label": GLib.Variant("s", "other")}, "")
+    wait(lambda: ROOT + "/collection/other" in collections)
 """
 
 
@@ -402,13 +411,13 @@ def beside_an_endless_path(world):
 
 
 @scenario
-def renamed(world):
-    """Programs that may use a collection are told of its new label, under a policy too."""
+def told_of_changes(world):
+    """Programs hear of labels, items and collections under a policy that lets them use these."""
     desktop = Desktop(world)
     desktop.serve()
     desktop.store(b"pass 1", "service", "mail")
-    write(desktop, "allow login *")
-    by_python(world, desktop, "hears_label")
+    write(desktop, "allow login *", "allow other *")
+    by_python(world, desktop, "hears_changes")
 
 
 class Person:
