@@ -124,7 +124,7 @@ extension SyncCall {
 extension Conflict {
     /// What names the version on a command line: 16 hexadecimal digits.
     fileprivate var text: String {
-        let digits = String(id.dot.tag, radix: 16)
+        let digits = String(tag, radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 

@@ -199,7 +199,7 @@ extension ScopeReplica {
         return dropped
     }
 
-    private mutating func removeRenewal(_ key: SyncItemID, _ source: Dot) -> Renewal? {
+    mutating func removeRenewal(_ key: SyncItemID, _ source: Dot) -> Renewal? {
         guard let index = renewals[key]?.firstIndex(where: { $0.source == source }) else {
             return nil
         }

@@ -30,6 +30,8 @@ package enum ReplicaChange: Hashable, Sendable {
     /// Keep a copy of the row's record: no message has brought it yet, and the row will show
     /// another one.
     case setAside(SyncItemID, KeyScope)
+    /// Delete the copy that was set aside. If it `isReplaced`, it becomes a replaced value.
+    case dropAside(SyncItemID, isReplaced: Bool)
     /// Keep the row's value as a replaced one if the record that is shown next differs from it. No
     /// message contains it.
     case keepUnsent(SyncItemID)
@@ -125,20 +127,27 @@ extension Replica {
     /// Takes the local changes since the last collection into both scopes.
     ///
     /// Every transaction that takes in something from another device MUST do this first: otherwise
-    /// a local write would cover records that its writer could not see. Copies that were set aside
-    /// for these items are not needed any more.
+    /// a local write would cover records that its writer could not see. What it covers and no row
+    /// showed becomes a replaced value. The writer itself has kept what the row showed.
     package mutating func collect(
         _ states: [(key: SyncItemID, state: LocalState)]
     ) -> [ReplicaChange] {
         var changes: [ReplicaChange] = []
         for (key, state) in states {
+            let unshown = unshown(of: key)
             staying[key] = state == .stays ? true : nil
             shown[key] = nil
             deferred[key] = nil
             for scope in KeyScope.allCases {
                 for dot in cover(key, state, in: scope) {
-                    changes.append(.record(scope, .drop(dot, isReplaced: false)))
+                    let isReplaced = unshown.contains {
+                        $0.scope == scope && $0.source == .dot(dot)
+                    }
+                    changes.append(.record(scope, .drop(dot, isReplaced: isReplaced)))
                 }
+            }
+            if unshown.contains(where: { $0.source == .aside }) {
+                changes.append(.dropAside(key, isReplaced: true))
             }
             if case .travels(let scope, _) = state {
                 shown[key] = Shown(scope: scope, source: .row)
@@ -176,28 +185,80 @@ extension Replica {
         return true
     }
 
-    package mutating func drop(_ dot: Dot, in scope: KeyScope) -> [ReplicaChange] {
-        guard let summary = self[scope].removeLive(dot) else { return [] }
-        self[scope].forget([dot])
-        self[scope].pending[summary.key, default: PendingChange()].covers.insert(dot)
-        return [.record(scope, .drop(dot, isReplaced: true))]
-    }
+}
+
+// MARK: - Conflicts
+
+extension Replica {
+    /// A record of an item, or the copy that was set aside.
+    package typealias Version = (scope: KeyScope, source: RecordSource, time: UInt64)
 
     /// The items that may have conflicts. Looks at all of them.
     package var itemsWithSeveralRecords: [SyncItemID] {
-        let both = firstUnlock.keysOfLive.filter { key in
+        let several = firstUnlock.keysOfLive.filter { key in
             unlocked.dots(of: key).count + firstUnlock.dots(of: key).count > 1
         }
-        return Set(both + unlocked.keysOfLive.filter { unlocked.dots(of: $0).count > 1 }).sorted()
+        return Set(several + unlocked.keysOfLive.filter { unlocked.dots(of: $0).count > 1 })
+            .union(KeyScope.allCases.flatMap { self[$0].keysOfNews }).sorted()
     }
 
-    /// The live records of an item that are not shown, and differ from the shown one.
-    package func conflicts(of key: SyncItemID) -> [(scope: KeyScope, dot: Dot)] {
-        guard let shown = shown[key], case .dot(let shownDot) = shown.source else { return [] }
+    /// The records of an item that its row does not show and that differ from the shown one, and
+    /// the copy that was set aside. None for an item without a row that travels.
+    package func conflicts(of key: SyncItemID) -> [Version] {
+        shown[key] == nil ? [] : unshown(of: key)
+    }
+
+    /// Whether an item has more than the record that its row shows. *Moved* records count as well.
+    package func hasSeveralRecords(_ key: SyncItemID) -> Bool {
+        KeyScope.allCases.reduce(0) { $0 + self[$1].recordCount(of: key) } > 1
+    }
+
+    package func shown(of key: SyncItemID) -> Shown? { shown[key] }
+
+    package func hasAside(_ key: SyncItemID) -> Bool {
+        KeyScope.allCases.contains { self[$0].hasAside(key) }
+    }
+
+    private func unshown(of key: SyncItemID) -> [Version] {
+        var shownDot: Dot?
+        if case .dot(let dot)? = shown[key]?.source { shownDot = dot }
         return KeyScope.allCases.flatMap { scope in
-            self[scope].dots(of: key).sorted().filter {
-                self[scope].live[$0]?.moved == nil && $0.tag != shownDot.tag
-            }.map { (scope, $0) }
+            candidates(of: key, in: scope).filter {
+                $0.moved == nil && $0.source != .row && $0.dot.tag != shownDot?.tag
+            }.sorted { $0.dot < $1.dot }.map { (scope, $0.source, $0.time) }
+        }
+    }
+
+    /// Deletes a conflict on all devices.
+    package mutating func drop(
+        _ source: RecordSource, of key: SyncItemID, in scope: KeyScope
+    ) -> [ReplicaChange] {
+        switch source {
+        case .row: return []
+        case .aside:
+            guard self[scope].hasAside(key) else { return [] }
+            dropAside(of: key, in: scope)
+            return [.dropAside(key, isReplaced: true)]
+        case .dot(let dot):
+            guard self[scope].drop(dot, of: key) else { return [] }
+            return [.record(scope, .drop(dot, isReplaced: true))]
+        }
+    }
+
+    private mutating func dropAside(of key: SyncItemID, in scope: KeyScope) {
+        self[scope].dropPendingRecord(of: key)
+        // If the item came from the other scope, its *moved* record there would wait for ever for
+        // the copy to be sent. The shown record has brought the item to this scope as well.
+        for other in KeyScope.allCases where other != scope && !self[other].isAwaiting(key) {
+            guard case .moved(let time, nil)? = self[other].pending[key]?.record else { continue }
+            if let shown = shown[key], shown.scope == scope, case .dot(let dot) = shown.source,
+                self[scope].live[dot] != nil
+            {
+                let message = MessageName(log: dot.log, number: dot.number)
+                self[other].pending[key]?.record = .moved(time: time, to: message)
+            } else {
+                self[other].dropPendingRecord(of: key)
+            }
         }
     }
 }
@@ -241,6 +302,9 @@ extension Replica {
         for entry in draft.entries {
             guard let dot = entry.dot else { continue }
             changes.append(.record(scope, .keep(dot)))
+            if case .aside(let key)? = entry.source {
+                changes.append(.dropAside(key, isReplaced: false))
+            }
             if shown[entry.key]?.scope == scope, entry.isSource(of: shown[entry.key]?.source) {
                 shown[entry.key] = Shown(scope: scope, source: .dot(dot))
             }

@@ -137,6 +137,22 @@ package struct ScopeReplica: Sendable {
         dots(of: key).sorted() + (renewals[key] ?? []).map(\.source)
     }
 
+    /// How many records an item has: live ones, renewals, and the one of a pending change.
+    func recordCount(of key: SyncItemID) -> Int {
+        dots(of: key).count + (renewals[key]?.count ?? 0) + (pending[key]?.record == nil ? 0 : 1)
+    }
+
+    /// The items of which something waits to be sent, unordered.
+    var keysOfNews: [SyncItemID] { Array(pending.values.keys) + Array(renewals.values.keys) }
+
+    /// Whether a copy of the item waits to be sent.
+    package func hasAside(_ key: SyncItemID) -> Bool {
+        if case .aside = pending[key]?.record { true } else { false }
+    }
+
+    /// Whether the *moved* record of an item waits for a message that was built already.
+    func isAwaiting(_ key: SyncItemID) -> Bool { own.awaited[key] != nil }
+
     /// The items that have live records, unordered.
     var keysOfLive: [SyncItemID] { Array(dotsByKey.keys) }
 
@@ -181,6 +197,29 @@ package struct ScopeReplica: Sendable {
 }
 
 extension ScopeReplica {
+    /// Takes a record away, live or a renewal: its item's pending change covers it.
+    ///
+    /// - Returns: false if the record is neither.
+    mutating func drop(_ dot: Dot, of key: SyncItemID) -> Bool {
+        var covers: Set<Dot> = [dot]
+        if removeLive(dot) != nil {
+            forget(covers)
+        } else if let renewal = removeRenewal(key, dot) {
+            covers = renewal.covers
+            changedDots[dot] = key
+        } else {
+            return false
+        }
+        if !covers.isEmpty { pending[key, default: PendingChange()].covers.formUnion(covers) }
+        return true
+    }
+
+    /// Takes the record of a pending change away. What the change covers stays covered.
+    mutating func dropPendingRecord(of key: SyncItemID) {
+        pending[key]?.record = nil
+        if pending[key]?.covers.isEmpty == true { pending[key] = nil }
+    }
+
     /// Turns the live records of an item into covers of its pending change.
     ///
     /// - Parameter record: The new record of this scope; nil if the item has none in it.

@@ -301,11 +301,12 @@ import ValetTestSupport
         let conflict = try #require(try here.conflicts.first)
         try here.update { try $0.take(conflict.id) }
         try exchange()
-        let shown = try #require(
-            try here.view { try $0.replica?.shownItems.values.first { $0.source != .row } })
-        guard case .dot(let dot) = shown.source else { return }
+        let (key, shown) = try #require(
+            try here.view { try $0.replica?.shownItems.first { $0.value.source != .row } })
         let failure = #expect(throws: KeychainFailure.self) {
-            try here.update { try $0.drop(Conflict.ID(scope: shown.scope, dot: dot)) }
+            try here.update {
+                try $0.drop(Conflict.ID(key: key, scope: shown.scope, source: shown.source))
+            }
         }
         #expect(failure?.code == .itemNotFound)
     }

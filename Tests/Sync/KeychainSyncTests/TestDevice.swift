@@ -222,7 +222,7 @@ final class TestDevice {
         try other.showDeferred([id.high])
     }
 
-    private func isNext(_ message: TestMessage) throws -> Bool {
+    func isNext(_ message: TestMessage) throws -> Bool {
         try update { update in
             guard let position = update.replica?[message.scope].position(of: message.name.log)
             else { return false }

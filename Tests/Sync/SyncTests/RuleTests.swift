@@ -56,10 +56,10 @@ import ValetKeychainModel
         for index in 0...1 { model.write(index, key, .afterFirstUnlock) }
         for _ in 0..<2 { run(model, 0, 1) }
         let conflicts = model.devices.prefix(2).map { $0.keychain.replica.conflicts(of: key) }
-        #expect(conflicts[0].map(\.dot) == conflicts[1].map(\.dot))
+        #expect(conflicts[0].map(\.source) == conflicts[1].map(\.source))
         #expect(conflicts[0].count == 1)
         let conflict = try #require(conflicts[0].first)
-        _ = model.devices[0].keychain.replica.drop(conflict.dot, in: conflict.scope)
+        _ = model.devices[0].keychain.replica.drop(conflict.source, of: key, in: conflict.scope)
         run(model, 0, 1)
         for device in model.devices.prefix(2) {
             #expect(device.keychain.replica.conflicts(of: key).isEmpty)

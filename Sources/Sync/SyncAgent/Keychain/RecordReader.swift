@@ -93,6 +93,25 @@ struct RecordReader {
         return record?.tag == dot.tag ? record : nil
     }
 
+    /// The copy of an item that was set aside; nil if it is missing, damaged, or closed now.
+    func recordSetAside(of key: SyncItemID) throws(KeychainFailure) -> SyncRecord? {
+        guard let entry = try entry(EntryKind.aside, ReplicaEntry.id(of: key)) else { return nil }
+        return try translating(operation) { () throws(SystemError) in
+            try unlessClosed { () throws(SystemError) in try opened(entry) }
+        }
+    }
+
+    /// The content that the row of an item shows; nil if there is none, or if it is damaged or
+    /// closed now.
+    func shownContent(of key: SyncItemID) throws(KeychainFailure) -> RecordContent? {
+        try translating(operation) { () throws(SystemError) in
+            guard let row = try unopenedRow(of: key), !row.header.flags.contains(.tombstone) else {
+                return nil
+            }
+            return try unlessClosed { () throws(SystemError) in try opened(row) }
+        }
+    }
+
     /// The record of an entry; nil if the entry or its row is damaged.
     func record(_ entry: SealedSyncEntry) throws(KeychainFailure) -> SyncRecord? {
         try translating(operation) { () throws(SystemError) in

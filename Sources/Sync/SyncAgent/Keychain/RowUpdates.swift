@@ -17,11 +17,14 @@ extension SyncUpdate {
     ///
     /// - Parameter records: The records of the message that is joined or built. Further records do
     ///   no harm.
+    /// - Parameter former: What rows showed before local calls wrote them; nil if the changes are
+    ///   not those of local calls.
     package func apply(
-        _ changes: [ReplicaChange], bringing records: [Dot: SyncRecord]
+        _ changes: [ReplicaChange], bringing records: [Dot: SyncRecord],
+        overwriting former: [SyncItemID: RecordContent]? = nil
     ) throws(KeychainFailure) {
         guard !changes.isEmpty else { return }
-        var showing = RowUpdates(self, records, changes)
+        var showing = RowUpdates(self, records, changes, former)
         for change in changes { try showing.make(change) }
     }
 }
@@ -29,6 +32,7 @@ extension SyncUpdate {
 private struct RowUpdates {
     let update: SyncUpdate
     let records: [Dot: SyncRecord]
+    let former: [SyncItemID: RecordContent]?
     /// The records that rows show after these changes. Their entries omit content that the row
     /// gives.
     private var upcoming: Set<Dot> = []
@@ -37,8 +41,11 @@ private struct RowUpdates {
 
     private var reader: RecordReader { update.reader }
 
-    init(_ update: SyncUpdate, _ records: [Dot: SyncRecord], _ changes: [ReplicaChange]) {
-        (self.update, self.records) = (update, records)
+    init(
+        _ update: SyncUpdate, _ records: [Dot: SyncRecord], _ changes: [ReplicaChange],
+        _ former: [SyncItemID: RecordContent]?
+    ) {
+        (self.update, self.records, self.former) = (update, records, former)
         for case .show(_, _, .dot(let dot)) in changes { upcoming.insert(dot) }
     }
 
@@ -46,9 +53,14 @@ private struct RowUpdates {
         switch change {
         case .record(let scope, .keep(let dot)): try keep(dot, in: scope)
         case .record(let scope, .drop(let dot, let isReplaced)):
-            if isReplaced { try replace(dot, in: scope) }
-            try update.delete(EntryKind.record, ReplicaEntry.id(of: dot, in: scope))
+            let id = ReplicaEntry.id(of: dot, in: scope)
+            if isReplaced { try replace(EntryKind.record, id, tag: dot.tag) }
+            try update.delete(EntryKind.record, id)
         case .setAside(let key, let scope): try setAside(key, scope)
+        case .dropAside(let key, let isReplaced):
+            let id = ReplicaEntry.id(of: key)
+            if isReplaced { try replace(EntryKind.aside, id) }
+            try update.delete(EntryKind.aside, id)
         case .keepUnsent(let key): unsent.insert(key)
         case .show(let key, let scope, let source): try show(key, in: scope, source)
         case .remove(let key): try remove(key)
@@ -73,8 +85,39 @@ private struct RowUpdates {
         guard let summary = update.replica?[scope].summary(of: dot, key) else { return }
         let isShown = upcoming.contains(dot) && content.isGivenByRow
         let isOfRow = isShown || update.tagsOfRows.contains(record.tag)
+        let isEqual = try hasEqual(content, of: key, but: dot)
+        if isEqual { try copyShown(of: key) }
         let head = head(of: dot, summary, content, in: scope)
-        try update.put(head, facts: summary.encoded, secret: record.secret(withContent: !isOfRow))
+        try update.put(
+            head, facts: summary.encoded,
+            secret: record.secret(withContent: isEqual || !isOfRow))
+    }
+
+    /// Whether another record of an item, or its copy that was set aside, has the same value.
+    private func hasEqual(
+        _ content: RecordContent, of key: SyncItemID, but dot: Dot
+    ) throws(KeychainFailure) -> Bool {
+        guard update.replica?.hasSeveralRecords(key) == true else { return false }
+        for scope in KeyScope.allCases {
+            var others = update.replica?[scope].keptDots(of: key).map(RecordSource.dot) ?? []
+            if update.replica?[scope].hasAside(key) == true { others.append(.aside) }
+            for other in others where other != .dot(dot) {
+                let id = Conflict.ID(key: key, scope: scope, source: other)
+                var version = try reader.content(of: id)
+                // The copy is about to be made of the row.
+                if other == .aside, version == nil { version = try reader.shownContent(of: key) }
+                if version?.isSameItem(as: content) == true { return true }
+            }
+        }
+        return false
+    }
+
+    /// Stores what the row of an item shows in the entry of its record, too. A local write replaces
+    /// it in the row, and then nothing else would tell that another record has the same value.
+    private func copyShown(of key: SyncItemID) throws(KeychainFailure) {
+        guard let row = try reader.row(of: key), let content = try reader.shownContent(of: key)
+        else { return }
+        try copyContents(of: key, but: nil, from: row, content)
     }
 
     private func head(
@@ -85,16 +128,30 @@ private struct RowUpdates {
             content.sealingClass(in: scope))
     }
 
-    /// Turns a record that is not live any more into a former value.
-    private func replace(_ dot: Dot, in scope: KeyScope) throws(KeychainFailure) {
-        let id = ReplicaEntry.id(of: dot, in: scope)
-        guard try reader.entry(EntryKind.record, id) != nil else { return }
-        guard let record = try reader.record(dot, in: scope) else {
-            // The value must not be lost because a lock came during the join.
-            if update.isLocked, scope == .whileUnlocked { throw KeychainFailure.lockedCircle }
-            return
+    /// Turns a record that is not live any more, or a copy that was set aside, into a former value.
+    ///
+    /// - Throws: `locked` if it is closed now: the value must not be lost because of a lock.
+    private func replace(
+        _ kind: UInt8, _ id: [UInt8], tag: UInt64? = nil
+    ) throws(KeychainFailure) {
+        guard let entry = try reader.entry(kind, id) else { return }
+        let found: SyncRecord?
+        do throws(KeychainFailure) {
+            found = try reader.record(entry)
+        } catch {
+            throw error.code == .locked ? KeychainFailure.lockedCircle : error
         }
-        try update.keepReplaced(record)
+        guard let record = found, tag == nil || record.tag == tag else { return }
+        let content = try update.content(of: record)
+        if let former {
+            // The user has replaced this value knowingly, or keeps it.
+            let key = SyncItemID(entry.head.item)
+            if let shown = former[key], content.isSameItem(as: shown) { return }
+            if let shown = try reader.shownContent(of: key), content.isSameItem(as: shown) {
+                return
+            }
+        }
+        try update.keepReplaced(content, at: record.time)
     }
 
     private func setAside(_ key: SyncItemID, _ scope: KeyScope) throws(KeychainFailure) {
@@ -227,15 +284,19 @@ package struct UnshownValues: Hashable, Sendable {
     package var unreadable = 0
 }
 
-/// A version of an item that its row does not show, and that is live.
+/// A version of an item that its row does not show, and that lives or waits to be sent.
 package struct Conflict: Sendable {
-    /// The record, in its scope.
+    /// The record in its scope, or the copy of the item that was set aside.
     package struct ID: Hashable, Sendable {
+        package let key: SyncItemID
         package let scope: KeyScope
-        package let dot: Dot
+        package let source: RecordSource
     }
 
     package let id: ID
+    /// The tag of the record: it stays the same when the record is sent. If a copy that was set
+    /// aside cannot be read, it is the number of the item.
+    package let tag: UInt64
     /// The device that wrote it, by the first half of its id.
     package let author: UInt64
     package let time: UInt64
@@ -393,11 +454,12 @@ extension SyncUpdate {
     /// - Throws: ``KeychainFailure/Code/itemNotFound`` if there is no such conflict any more: the
     ///   item may show the value by now.
     package func drop(_ conflict: Conflict.ID) throws(KeychainFailure) {
-        let (scope, dot) = (conflict.scope, conflict.dot)
-        guard let key = replica?[scope].live[dot]?.key,
-            replica?.conflicts(of: key).contains(where: { $0 == (scope, dot) }) == true
-        else { throw missing }
-        let changes = replica?.drop(dot, in: scope) ?? []
+        let isConflict = replica?.conflicts(of: conflict.key).contains {
+            $0.scope == conflict.scope && $0.source == conflict.source
+        }
+        guard isConflict == true else { throw missing }
+        let changes =
+            replica?.drop(conflict.source, of: conflict.key, in: conflict.scope) ?? []
         try apply(changes, bringing: [:])
     }
 
@@ -444,10 +506,24 @@ extension RecordContent {
 // MARK: - Reading
 
 extension RecordReader {
-    /// The content of a conflict; nil if its scope is closed, or if it is damaged or gone.
+    /// The content of a conflict, or of the record that a row shows; nil if its scope is closed, or
+    /// if it is damaged or gone.
     func content(of conflict: Conflict.ID) throws(KeychainFailure) -> RecordContent? {
-        guard let record = try record(conflict.dot, in: conflict.scope) else { return nil }
-        return try? RecordContent(parsing: record.content, in: conflict.scope)
+        switch conflict.source {
+        case .row: return try shownContent(of: conflict.key)
+        case .aside:
+            guard let record = try recordSetAside(of: conflict.key) else { return nil }
+            return try? RecordContent(unchecked: record.content)
+        case .dot(let dot):
+            guard let record = try record(dot, in: conflict.scope) else { return nil }
+            return try? RecordContent(parsing: record.content, in: conflict.scope)
+        }
+    }
+
+    fileprivate func tag(of conflict: Conflict.ID) throws(KeychainFailure) -> UInt64 {
+        if case .dot(let dot) = conflict.source { return dot.tag }
+        let number = UInt64(bitPattern: conflict.key.number)
+        return try recordSetAside(of: conflict.key)?.tag ?? number
     }
 }
 
@@ -455,20 +531,21 @@ extension SyncView {
     /// The conflicts, by item. Equal values of two devices are not a conflict.
     package func conflicts() throws(KeychainFailure) -> [Conflict] {
         guard let replica = try replica else { return [] }
-        let shownItems = replica.shownItems
         var found: [Conflict] = []
         for key in replica.itemsWithSeveralRecords {
             let others = replica.conflicts(of: key)
-            guard !others.isEmpty, let shown = shownItems[key], case .dot(let dot) = shown.source
-            else { continue }
-            let present = try content(of: Conflict.ID(scope: shown.scope, dot: dot))
-            for (scope, dot) in others {
-                let id = Conflict.ID(scope: scope, dot: dot)
+            guard !others.isEmpty, let shown = replica.shown(of: key) else { continue }
+            let present = try content(
+                of: Conflict.ID(key: key, scope: shown.scope, source: shown.source))
+            for other in others {
+                let id = Conflict.ID(key: key, scope: other.scope, source: other.source)
                 let content = try content(of: id)
                 if let content, present?.isSameItem(as: content) == true { continue }
+                var log = replica[other.scope].own.id
+                if case .dot(let dot) = other.source { log = dot.log }
                 found.append(
                     Conflict(
-                        id: id, author: dot.log.high, time: replica[scope].live[dot]?.time ?? 0,
+                        id: id, tag: try reader.tag(of: id), author: log.high, time: other.time,
                         content: content, shown: present))
             }
         }

@@ -113,12 +113,40 @@ package final class SyncUpdate {
             if let number { states.append((SyncItemID(number), .absent)) }
             try rows.delete(row)
         }
-        for (key, _) in states { try delete(EntryKind.aside, ReplicaEntry.id(of: key)) }
+        let former = try shownContents(of: states.map(\.key))
         let changes = replica?.collect(states.sorted { $0.key < $1.key }) ?? []
         mark = last.change
         hasWritten = true
-        try apply(changes, bringing: [:])
+        try apply(changes, bringing: [:], overwriting: former)
         return changed.count < Self.collectedCount
+    }
+
+    /// What the rows of these items showed before they were written here, as far as it is known:
+    /// of items of which another record has the same value.
+    private func shownContents(
+        of keys: [SyncItemID]
+    ) throws(KeychainFailure) -> [SyncItemID: RecordContent] {
+        var found: [SyncItemID: RecordContent] = [:]
+        for key in keys where replica?.hasSeveralRecords(key) == true {
+            guard let shown = replica?.shown(of: key) else { continue }
+            found[key] = try reader.content(
+                of: Conflict.ID(key: key, scope: shown.scope, source: shown.source))
+        }
+        return found
+    }
+
+    /// Deletes copies that were set aside and that no pending change names.
+    func dropStaleCopies() throws(KeychainFailure) {
+        guard let replica else { return }
+        let stale = try translating(operation) { () throws(SystemError) in
+            var stale: [[UInt8]] = []
+            try tables.forEachEntry(EntryKind.aside...EntryKind.aside) { entry in
+                if !replica.hasAside(SyncItemID(entry.head.item)) { stale.append(entry.head.id) }
+                return true
+            }
+            return stale
+        }
+        for id in stale { try delete(EntryKind.aside, id) }
     }
 
     /// Whether a row says that its item was deleted or does not travel, and its names disprove it.
@@ -256,7 +284,7 @@ package final class SyncUpdate {
             if let row = try reader.row(of: key) { states.append((key, row.localState)) }
         }
         let changes = replica?.collect(states) ?? []
-        try apply(changes, bringing: [:])
+        try apply(changes, bringing: [:], overwriting: [:])
     }
 
     // MARK: The message that is being joined

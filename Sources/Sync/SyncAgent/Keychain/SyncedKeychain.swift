@@ -151,7 +151,9 @@ package final class SyncedKeychain {
         if let known = kept.take(), known.stamp == stamp {
             return SyncUpdate(rows, consume known)
         }
-        return SyncUpdate(rows, try KeptReplica(tables, rows.state, rows.operation))
+        let update = SyncUpdate(rows, try KeptReplica(tables, rows.state, rows.operation))
+        try update.dropStaleCopies()
+        return update
     }
 
     /// - Returns: nil if the call has to go on in another transaction.

@@ -32,6 +32,10 @@ extension Model {
     private func checkDevice(_ index: Int) {
         let keychain = devices[index].keychain
         let first = devices[0].keychain
+        if !keychain.lostInSilence.isEmpty { fail("device \(index) lost a value in silence") }
+        if keychain.aside.keys.contains(where: { !keychain.replica.hasAside($0) }) {
+            fail("device \(index) keeps a copy that was sent")
+        }
         for scope in KeyScope.allCases {
             let replica = keychain.replica[scope]
             if Set(replica.live.keys) != Set(first.replica[scope].live.keys) {

@@ -28,6 +28,8 @@ struct ModelKeychain {
     var aside: [SyncItemID: Row] = [:]
     /// The writes whose values were kept as replaced ones.
     var replaced: Set<UInt64> = []
+    /// The writes whose values a local call covered, and that no former value keeps.
+    var lostInSilence: Set<UInt64> = []
     /// The batch that was built and not confirmed, by scope.
     var outgoing: [KeyScope: ModelMessage] = [:]
     /// The message that is being joined, by scope.
@@ -97,11 +99,24 @@ struct ModelKeychain {
         for key in tombstones.keys { states.append((key, .absent)) }
         guard !states.isEmpty else { return }
         states.sort { $0.key < $1.key }
-        for (key, _) in states { aside[key] = nil }
+        let unshown = states.map { unshownWrites(of: $0.key) }
         mark = max(
             mark, rows.values.map(\.change).max() ?? 0, tombstones.values.max() ?? 0)
         tombstones = [:]
         apply(replica.collect(states), from: nil)
+        for writes in unshown { lostInSilence.formUnion(writes.subtracting(replaced)) }
+    }
+
+    /// The writes whose values a local call covers and the row did not show.
+    private func unshownWrites(of key: SyncItemID) -> Set<UInt64> {
+        var writes = Set(kept.values.filter { $0.summary.key == key }.map(\.write))
+        if let row = aside[key] { writes.insert(row.write) }
+        if case .dot(let dot)? = replica.shownItems[key]?.source, let record = kept[dot] {
+            writes.remove(record.write)
+        }
+        // *Moved* records have no value.
+        writes.remove(0)
+        return writes
     }
 
     /// Makes the changes that the replica asks for.
@@ -120,6 +135,9 @@ struct ModelKeychain {
                 guard let record = kept.removeValue(forKey: dot) else { continue }
                 if isReplaced { replaced.insert(record.write) }
             case .setAside(let key, _): aside[key] = rows[key]
+            case .dropAside(let key, let isReplaced):
+                guard let row = aside.removeValue(forKey: key) else { continue }
+                if isReplaced { replaced.insert(row.write) }
             case .keepUnsent(let key): if let row = rows[key] { replaced.insert(row.write) }
             case .show(let key, let scope, .dot(let dot)):
                 guard let record = kept[dot] else { continue }
