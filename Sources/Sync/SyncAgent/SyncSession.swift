@@ -353,8 +353,8 @@ extension SyncSession {
         try readRoster()
         guard roster.alarm.isEmpty else { return .alarm }
         if case .left = roster.membership(of: circle.device) {
-            // `leave` was broken off after its entry.
-            try forget()
+            // `leave` was broken off after its entry. What it could not read stays in the replica.
+            try forget(losingUnreadable: true)
             return .off
         }
         guard isMember else { return .removed }

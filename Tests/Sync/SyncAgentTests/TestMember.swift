@@ -164,6 +164,23 @@ final class TestMember {
     /// The kinds of trouble that the last round met.
     var troubles: Set<SyncReport.Kind> { Set(session.report.troubles.map(\.kind)) }
 
+    var conflictCount: Int {
+        get throws {
+            let conflicts = try SyncedKeychain(keychain).read("look") {
+                (view) throws(KeychainFailure) in
+                try view.conflicts()
+            }
+            return conflicts?.count ?? 0
+        }
+    }
+
+    var formerCount: Int {
+        get throws {
+            let query = ItemQuery(.genericPassword, attributes: [:], synchronizable: .any)
+            return try keychain.formerItems([query], for: caller).count
+        }
+    }
+
     /// The values of conflicts, and those that other devices replaced, as texts.
     func keptValues() throws -> [String] {
         let conflicts = try SyncedKeychain(keychain).read("look") {

@@ -394,7 +394,8 @@ extension SyncSession {
     /// Sends what is pending, and leaves the circle. Items and replica stay. Its conflicts become
     /// former values, too, as no command lists them outside of a circle.
     ///
-    /// If the keychain cannot forget the circle then, the next ``round(_:)`` does it.
+    /// If the keychain cannot forget the circle then, the next ``round(_:)`` does it, and the
+    /// result counts nothing.
     ///
     /// - Parameter losesUnreadable: Whether conflicts that cannot be read are given up.
     /// - Throws: As ``append(_:)``; `unsentChanges` if something could not be sent; `damaged`
@@ -413,25 +414,35 @@ extension SyncSession {
             }
         }
         guard isSent, isIdle else { throw KeychainFailure.circle(.unsentChanges) }
-        let values = try keychain.update(Self.leaving) { (update) throws(KeychainFailure) in
-            try update.keepUnshown(losingUnreadable: losesUnreadable)
+        try keychain.update(Self.leaving) { (update) throws(KeychainFailure) in
+            try update.checkUnshown(losingUnreadable: losesUnreadable)
         }
         let last = try lastMessages()
         try append { _, _ in .leave(last) }
-        afterPublishing { () throws(KeychainFailure) in try forget() }
+        var values = UnshownValues()
+        afterPublishing { () throws(KeychainFailure) in
+            values = try forget(losingUnreadable: losesUnreadable)
+        }
         return values
     }
 
-    /// Forgets the circle on this device, without a message. This device may come back, and then
-    /// goes on where it was.
-    func forget() throws(KeychainFailure) {
+    /// Forgets the circle on this device, without a message. Its conflicts become former values.
+    /// This device may come back, and then goes on where it was.
+    ///
+    /// - Throws: As ``SyncUpdate/keepUnshown(losingUnreadable:)``.
+    @discardableResult
+    func forget(
+        losingUnreadable losesUnreadable: Bool
+    ) throws(KeychainFailure) -> UnshownValues {
         let circle = circle.circle
-        try keychain.update(Self.leaving) { (update) throws(KeychainFailure) in
+        return try keychain.update(Self.leaving) { (update) throws(KeychainFailure) in
+            let values = try update.keepUnshown(losingUnreadable: losesUnreadable)
             // The note of the recovery key stays: that key is still a member.
             for name in [NoteName.circle, .roster, .report, .logTimes, .address, .paused] {
                 try update.set(name, nil)
             }
             try update.set(.left, circle.bytes)
+            return values
         }
     }
 

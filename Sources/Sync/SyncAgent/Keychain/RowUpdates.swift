@@ -370,28 +370,47 @@ extension SyncUpdate {
     package func keepUnshown(
         losingUnreadable losesUnreadable: Bool
     ) throws(KeychainFailure) -> UnshownValues {
+        var found = UnshownValues()
+        found.unreadable = try visitUnshown(losingUnreadable: losesUnreadable) {
+            (content, time) throws(KeychainFailure) in
+            let new = try rows(at: time).keepUnlessKnown(
+                content.itemClass, content.rowKind, indexed(content), value: content.value)
+            if new != nil { found.kept += 1 }
+        }
+        return found
+    }
+
+    /// Looks whether ``keepUnshown(losingUnreadable:)`` can read what it keeps. Changes nothing.
+    ///
+    /// - Throws: As ``keepUnshown(losingUnreadable:)``.
+    package func checkUnshown(losingUnreadable losesUnreadable: Bool) throws(KeychainFailure) {
+        _ = try visitUnshown(losingUnreadable: losesUnreadable) { _, _ in }
+    }
+
+    /// - Returns: How many values cannot be read.
+    private func visitUnshown(
+        losingUnreadable losesUnreadable: Bool,
+        _ body: (RecordContent, UInt64) throws(KeychainFailure) -> Void
+    ) throws(KeychainFailure) -> Int {
         let shown = Set((replica?.shownItems ?? [:]).values.compactMap(\.entryID))
         let names = try translating(tables.recordNames(), during: operation)
-        var found = UnshownValues()
+        var unreadable = 0
         for (kind, id) in names where kind != EntryKind.record || !shown.contains(id) {
             switch try reader.ownContent(kind, id) {
-            case .damaged: found.unreadable += 1
+            case .damaged: unreadable += 1
             case .ofRow: break
             case .content(let content, let key, let time):
-                guard try !isShown(content, by: key) else { continue }
-                let new = try rows(at: time).keepUnlessKnown(
-                    content.itemClass, content.rowKind, indexed(content), value: content.value)
-                if new != nil { found.kept += 1 }
+                if try !isShown(content, by: key) { try body(content, time) }
             }
         }
-        guard losesUnreadable || found.unreadable == 0 else {
+        guard losesUnreadable || unreadable == 0 else {
             throw KeychainFailure(
                 .damaged, during: operation,
                 message: "values of the circle that no item shows cannot be read: "
-                    + "\(found.unreadable)",
+                    + "\(unreadable)",
                 hint: "`valet sync leave --here --skip-damaged` forgets the circle without them")
         }
-        return found
+        return unreadable
     }
 
     /// Whether the item's row shows the same content, or the content is no value at all.

@@ -151,6 +151,37 @@ import ValetSyncSupport
         #expect(try members[0].value("a") == "1")
     }
 
+    // Promise: 19.14
+    @Test func `Only a leave that the store has makes former values of conflicts`() throws {
+        let members = try TestMember.circle(of: 2)
+        for (member, value) in zip(members, ["a", "b"]) { try member.set("x", value) }
+        try settle(members)
+        #expect(try members[0].conflictCount == 1)
+        let former = try members[0].formerCount
+        Self.failAppends(of: members[0], .failure(.storeFull)) { _ in true }
+        #expect(throws: KeychainFailure.self) { try members[0].session.leave() }
+        #expect(try members[0].conflictCount == 1)
+        #expect(try members[0].formerCount == former)
+        members[0].client.interfere { _ in nil }
+        try members[0].restart()
+        try members[0].sync()
+        #expect(try members[0].session.leave() == UnshownValues(kept: 1))
+        #expect(try members[0].formerCount == former + 1)
+    }
+
+    // Promise: 19.14
+    @Test func `A round that forgets the circle makes former values of conflicts, too`() throws {
+        let members = try TestMember.circle(of: 2)
+        for (member, value) in zip(members, ["a", "b"]) { try member.set("x", value) }
+        try settle(members)
+        let former = try members[0].formerCount
+        try members[0].session.readRoster()
+        try members[0].session.append { _, _ in .leave([]) }
+        try members[0].restart()
+        #expect(try members[0].sync() == .off)
+        #expect(try members[0].formerCount == former + 1)
+    }
+
     // MARK: Names
 
     @Test func `Damaged names of devices are not replaced by one new name`() throws {
