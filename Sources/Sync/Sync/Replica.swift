@@ -134,7 +134,7 @@ extension Replica {
     ) -> [ReplicaChange] {
         var changes: [ReplicaChange] = []
         for (key, state) in states {
-            let unshown = unshown(of: key)
+            let unshown = applies(.coveredIsKept) ? unshown(of: key) : []
             staying[key] = state == .stays ? true : nil
             shown[key] = nil
             deferred[key] = nil

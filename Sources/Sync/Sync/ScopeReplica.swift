@@ -263,6 +263,8 @@ enum Rule {
     case movedIsLeft
     /// A write in one scope does not cover *moved* records of the other.
     case movedStays
+    /// What a local write covers and no row showed becomes a replaced value.
+    case coveredIsKept
     /// A row stays as it is while its item is on its way to the other scope.
     case rowStaysWhileMoving
     /// Rows of class 1 are left alone while the keychain is locked.

@@ -154,6 +154,28 @@ import ValetTestSupport
     }
 
     // Promise: 19.15
+    @Test func `A local write keeps all conflicts that it settles, whatever the setting says`()
+        throws
+    {
+        let third = try TestDevice()
+        let devices = [here, there, third]
+        for (device, value) in zip(devices, ["1", "2", "3"]) { try device.set("c", value) }
+        for device in devices { try device.sendAll() }
+        for device in devices {
+            for other in devices where other !== device { try device.pass(to: other) }
+        }
+        let lost = Set(try here.conflicts.compactMap(\.text))
+        #expect(lost.count == 2)
+        let settings = Caller(
+            applicationIdentifier: "app", accessGroups: [AccessGroup("valet.settings")])
+        try here.store.set(
+            Addition(KeychainSetting.history.item, value: .text("0")), for: settings)
+        try here.set("c", "later")
+        try here.update { _ in }
+        #expect(Set(try here.replaced) == lost)
+    }
+
+    // Promise: 19.15
     @Test func `A value that this device keeps for itself does not cover others in silence`() throws
     {
         try exchangeFirst()

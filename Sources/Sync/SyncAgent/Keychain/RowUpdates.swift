@@ -143,15 +143,15 @@ private struct RowUpdates {
         }
         guard let record = found, tag == nil || record.tag == tag else { return }
         let content = try update.content(of: record)
-        if let former {
+        guard let former else { return try update.keepReplaced(content, at: record.time) }
+        let key = SyncItemID(entry.head.item)
+        for shown in [former[key], try reader.shownContent(of: key)] {
             // The user has replaced this value knowingly, or keeps it.
-            let key = SyncItemID(entry.head.item)
-            if let shown = former[key], content.isSameItem(as: shown) { return }
-            if let shown = try reader.shownContent(of: key), content.isSameItem(as: shown) {
-                return
-            }
+            if let shown, content.isSameItem(as: shown) { return }
         }
-        try update.keepReplaced(content, at: record.time)
+        // The limit is not applied: one call may cover more values than it allows, and it has just
+        // kept what the row showed.
+        _ = try update.keepUnlessKnown(content, at: record.time)
     }
 
     private func setAside(_ key: SyncItemID, _ scope: KeyScope) throws(KeychainFailure) {
@@ -355,6 +355,16 @@ extension SyncUpdate {
             content.itemClass, content.rowKind, indexed(content), value: content.value)
     }
 
+    /// Keeps the content of a record with the time `time`, whatever the setting `history` says.
+    ///
+    /// - Returns: false if it is kept already.
+    fileprivate func keepUnlessKnown(
+        _ content: RecordContent, at time: UInt64
+    ) throws(KeychainFailure) -> Bool {
+        try rows(at: time).keepUnlessKnown(
+            content.itemClass, content.rowKind, indexed(content), value: content.value) != nil
+    }
+
     private func indexed(_ content: RecordContent) throws(KeychainFailure) -> IndexedContent {
         rows.hashed(try item(of: content), content.itemClass, .synchronizable)
     }
@@ -373,9 +383,7 @@ extension SyncUpdate {
         var found = UnshownValues()
         found.unreadable = try visitUnshown(losingUnreadable: losesUnreadable) {
             (content, time) throws(KeychainFailure) in
-            let new = try rows(at: time).keepUnlessKnown(
-                content.itemClass, content.rowKind, indexed(content), value: content.value)
-            if new != nil { found.kept += 1 }
+            if try keepUnlessKnown(content, at: time) { found.kept += 1 }
         }
         return found
     }

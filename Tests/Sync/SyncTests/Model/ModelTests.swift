@@ -38,7 +38,8 @@ import Testing
     static let copying: ModelProfile = [.deaths, .delays, .copies, .restores]
 
     @Test(arguments: [
-        (Rule.cloudOfCovers, copying), (.movedIsLeft, moving), (.rowStaysWhileMoving, moving),
+        (Rule.cloudOfCovers, copying), (.movedIsLeft, moving), (.coveredIsKept, moving),
+        (.rowStaysWhileMoving, moving),
         (.greatestIsShown, moving), (.baseAddsUnseen, moving), (.baseRemovesSeen, moving),
         (.baseBringsNothingNew, moving), (.batchesFollow, copying),
         (.positionGoesBack, copying), (.bothHistoriesComeAnew, copying),
