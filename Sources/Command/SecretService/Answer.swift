@@ -112,3 +112,18 @@ enum Plan {
         .now(.refusal(error, text))
     }
 }
+
+extension SecretService {
+    static let tooManyCalls = Answer.refusal(
+        .limitsExceeded, "too many calls are waiting: try again")
+
+    static let tooManyConnections = Answer.refusal(
+        .limitsExceeded, "the program has too many connections")
+
+    static let unknownProgram = Answer.refusal(
+        .isLocked, "your policy is for known programs, and it cannot be told which program asks")
+
+    static let tooManyObjects = Answer.refusal(
+        .limitsExceeded,
+        "this program has too many sessions or questions open, or asks for too much at once")
+}

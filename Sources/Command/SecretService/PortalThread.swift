@@ -46,3 +46,25 @@ final class PortalThread: Sendable {
         _ = hasEnded.wait(until: deadline)
     }
 }
+
+extension SecretService {
+    /// What an instance answers. The portal needs calls with descriptors, by which a program can
+    /// keep a thread waiting: so it has a connection and a thread of its own.
+    enum Role {
+        case secrets, portal
+
+        var busName: String { self == .secrets ? SecretService.busName : Portal.busName }
+    }
+
+    /// Writes a line for the person who runs the service, from any thread.
+    var noter: @Sendable (String) -> Void {
+        let inbox = inbox
+        return { inbox.add(.noted($0)) }
+    }
+
+    /// Ends ``run(idle:)`` of another thread, as if nobody had called for long.
+    var stopper: @Sendable () -> Void {
+        let inbox = inbox
+        return { inbox.add(.stopped) }
+    }
+}

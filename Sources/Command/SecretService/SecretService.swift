@@ -119,14 +119,6 @@ final class SecretService {
     private var isTakingCalls = true
     private var isStopped = false
 
-    /// What an instance answers. The portal needs calls with descriptors, by which a program can
-    /// keep a thread waiting: so it has a connection and a thread of its own.
-    enum Role {
-        case secrets, portal
-
-        var busName: String { self == .secrets ? SecretService.busName : Portal.busName }
-    }
-
     let role: Role
 
     /// Connects, and becomes the Secret Service of the session, or the backend of its portal.
@@ -160,18 +152,6 @@ final class SecretService {
                         + "gnome-keyring-daemon.service', or begin a new session"
                     : "stop the other program, or try 'valet serve --replace'")
         }
-    }
-
-    /// Writes a line for the person who runs the service, from any thread.
-    var noter: @Sendable (String) -> Void {
-        let inbox = inbox
-        return { inbox.add(.noted($0)) }
-    }
-
-    /// Ends ``run(idle:)`` of another thread, as if nobody had called for long.
-    var stopper: @Sendable () -> Void {
-        let inbox = inbox
-        return { inbox.add(.stopped) }
     }
 
     deinit { observer.stop() }
@@ -372,15 +352,6 @@ final class SecretService {
         case .noThread: refuse(.refusal(.failed, "the service is too busy: try again"))
         }
     }
-
-    private static let tooManyCalls = Answer.refusal(
-        .limitsExceeded, "too many calls are waiting: try again")
-
-    private static let tooManyConnections = Answer.refusal(
-        .limitsExceeded, "the program has too many connections")
-
-    private static let unknownProgram = Answer.refusal(
-        .isLocked, "your policy is for known programs, and it cannot be told which program asks")
 
     /// Sends the answer of a call. That of a read goes out if the program and the policy are as
     /// they were at the time of the call, and no grant has ended since; otherwise a refusal does.
@@ -612,10 +583,6 @@ final class SecretService {
             message.write(path, as: "o")
         }
     }
-
-    static let tooManyObjects = Answer.refusal(
-        .limitsExceeded,
-        "this program has too many sessions or questions open, or asks for too much at once")
 
     private func leave(_ name: String) {
         guard let left = clients.removeValue(forKey: name) else { return }
