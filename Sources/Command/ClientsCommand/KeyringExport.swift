@@ -22,7 +22,7 @@ struct KeyringExport: ~Copyable {
     private struct Step {
         let item: StoredItem
         let label: String
-        let lookup: [String: String]
+        let lookup: [LookupName: String]
         var action: ImportVerb.Action
         /// The object path of the keyring's item with these attributes; nil for a new item.
         var path: String?
@@ -130,7 +130,7 @@ struct KeyringExport: ~Copyable {
         let wanted = step.lookup.withoutGeneralSchema
         let answer = try keyring.call(
             "SearchItems", of: Keyring.names.collection, at: collection
-        ) { $0.write(wanted) }
+        ) { $0.write(wanted.pairs) }
         guard let found = answer?.texts("o", atMost: ImportedItems.maximumCount) else {
             throw CLIError(.failure, "the service does not search its items")
         }
@@ -197,7 +197,7 @@ struct KeyringExport: ~Copyable {
             ) { call in
                 call.write("a", of: "{sv}") {
                     write("Label", "s", to: call) { call.write(step.label) }
-                    write("Attributes", "a{ss}", to: call) { call.write(step.lookup) }
+                    write("Attributes", "a{ss}", to: call) { call.write(step.lookup.pairs) }
                 }
                 write(value, type, to: call)
                 call.write(false)

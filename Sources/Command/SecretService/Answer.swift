@@ -115,7 +115,7 @@ enum Plan {
 
 extension SecretService {
     static let tooManyCalls = Answer.refusal(
-        .limitsExceeded, "too many calls are waiting: try again")
+        .limitsExceeded, "too many calls are waiting, or too large ones: try again")
 
     static let tooManyConnections = Answer.refusal(
         .limitsExceeded, "the program has too many connections")

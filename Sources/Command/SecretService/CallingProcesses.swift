@@ -85,6 +85,9 @@ final class Owner {
     var promptCount = 0
     /// The number of its last question, in the order in which they were asked.
     var lastQuestion: UInt64 = 0
+    /// The bytes of its calls that are not answered yet.
+    let waiting = ByteBudget(ByteBudget.ofProgram)
+    var answers = AnswerAllowance()
     fileprivate var callerCount = 0
 
     fileprivate init(_ name: String) { self.name = name }

@@ -100,7 +100,7 @@ extension SecretService {
     }
 
     private func openSession(_ call: borrowing BusMessage) -> Plan? {
-        guard let algorithm = call.text() else { return nil }
+        guard let algorithm = call.text(atMost: BusMessage.maximalNameByteCount) else { return nil }
         let client = call.sender
         switch algorithm {
         case TransferSession.plainName:

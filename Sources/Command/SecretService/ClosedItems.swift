@@ -10,7 +10,7 @@ struct ClosedItems: UnchangedItems {
 
     func isLocked() throws(KeychainFailure) -> Bool { true }
 
-    func ids(having attributes: [String: String]?) throws(KeychainFailure) -> [String] {
+    func ids(having attributes: [LookupName: String]?) throws(KeychainFailure) -> [String] {
         isHidden ? [] : try items.ids(having: attributes)
     }
 

@@ -98,7 +98,7 @@ struct CollectionList: Sendable {
     func newName(_ label: String) throws(KeychainFailure) -> String {
         let taken = Set(try all().map(\.name)).union([Self.session])
         guard taken.count < Self.maximalCount else { throw Self.tooMany }
-        var stem = Self.plain(String(label.prefix(64)))
+        var stem = Self.plain(String(String.UnicodeScalarView(label.unicodeScalars.prefix(64))))
         if stem.isEmpty { stem = "collection" }
         if stem.hasPrefix(Self.sharedPrefix) { stem = "_" + stem }
         var (name, number) = (stem, 1)
@@ -165,7 +165,17 @@ struct CollectionList: Sendable {
 
     /// A text as an element of an object path: all but ASCII letters and digits become underscores.
     static func plain(_ text: String) -> String {
-        String(text.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
+        // To find the characters of any text may take quadratic time.
+        String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.map { isPlain($0) ? $0 : "_" }))
+    }
+
+    private static func isPlain(_ letter: Unicode.Scalar) -> Bool {
+        switch letter {
+        case "a"..."z", "A"..."Z", "0"..."9": true
+        default: false
+        }
     }
 
     func setLabel(_ label: String, of name: String) throws(KeychainFailure) {
@@ -184,12 +194,12 @@ struct CollectionList: Sendable {
     /// The collection that an alias names; nil for none. Before the first unlock, when no alias can
     /// be read, `default` and `login` name the collection that is always there.
     func target(ofAlias alias: String) throws(KeychainFailure) -> String? {
-        if alias == Self.session { return Self.session }
+        if alias.hasSameBytes(as: Self.session) { return Self.session }
         let target = try unlessLocked { () throws(KeychainFailure) in
             try session.attributes(of: query(Self.aliases, alias)).items.first
         }??.attributes[.label]?.text
         if let target, try record(of: target) != nil { return target }
-        return alias == "default" || alias == Self.login ? Self.login : nil
+        return ["default", Self.login].contains(where: alias.hasSameBytes) ? Self.login : nil
     }
 
     /// All aliases that can be part of an object path.
@@ -198,10 +208,11 @@ struct CollectionList: Sendable {
             try checkQuick(Self.aliases)
             return try session.attributes(of: query(Self.aliases)).itemsReportingDamage()
         }
-        var names = Set((found ?? []).compactMap { $0.attributes[.account]?.text })
-        names.formUnion(["default", Self.login])
+        let plain = (found ?? []).compactMap { $0.attributes[.account]?.text }
+            .filter { !$0.isEmpty && Self.plain($0).hasSameBytes(as: $0) }
+        let names = Set(plain).union(["default", Self.login])
         var known: [String] = []
-        for name in names.sorted() where !name.isEmpty && Self.plain(name) == name {
+        for name in names.sorted() {
             if try target(ofAlias: name) != nil { known.append(name) }
         }
         return known

@@ -13,9 +13,16 @@ struct Holdings: Sendable {
     /// How many bytes of items a quick call reads, and of secrets it answers with.
     static let quickByteCount = 64 << 10
 
+    /// The time for one call.
+    static let longestCall = Duration.seconds(5)
+
     private(set) var list: CollectionList
     /// Whether calls fail, with `timedOut`, where they would have to wait or to look at much.
     private(set) var isQuick = false
+    /// When the call must have ended, which may be for thousands of objects.
+    private var end = Deadline.never
+    /// Cancelled when nobody waits for the answer any more.
+    private var departure: Cancellation?
     /// What the calling program may use; nil for everything.
     var access: AccessDecision?
     let remembered = LockedItemLabels()
@@ -45,6 +52,25 @@ struct Holdings: Sendable {
         )
         holdings.sessionItems.isQuick = true
         return holdings
+    }
+
+    /// A copy for a call that begins now.
+    ///
+    /// - Parameter departure: Ends the call before its deadline.
+    func begun(_ departure: Cancellation?, within limit: Duration = longestCall) -> Holdings {
+        var holdings = self
+        (holdings.end, holdings.departure) = (Deadline(after: limit), departure)
+        holdings.list = CollectionList(session: list.session.ending(at: holdings.end))
+        return holdings
+    }
+
+    /// - Throws: `timedOut` if the call must end now. Its keychain operations look at the deadline
+    ///   only where they wait.
+    func checkTime() throws(KeychainFailure) {
+        guard end.hasPassed || departure?.isCancelled == true else { return }
+        throw KeychainFailure(
+            .timedOut, during: "look at many objects",
+            message: "the call takes longer than five seconds: ask for fewer objects at once")
     }
 
     /// A copy with the access of one program.
@@ -118,7 +144,8 @@ struct Holdings: Sendable {
 
     /// The name of the collection that a path names, also by an alias.
     func collection(_ path: ObjectPath?) throws(KeychainFailure) -> String? {
-        switch path {
+        try checkTime()
+        return switch path {
         case .collection(let name): name
         case .alias(let alias): try list.target(ofAlias: alias)
         default: nil
@@ -132,7 +159,7 @@ struct Holdings: Sendable {
 
     /// The paths of the items of all collections that have these attributes.
     func search(
-        _ attributes: [String: String]
+        _ attributes: [LookupName: String]
     ) throws(KeychainFailure) -> (unlocked: [String], locked: [String]) {
         // One search of all collections of the keychain, if it is unlocked.
         let kept = attributes.isEmpty ? nil : try unlockedItems(attributes)
@@ -166,7 +193,7 @@ struct Holdings: Sendable {
     /// The items of the keychain that have these attributes, by their collections; nil if it is
     /// locked.
     private func unlockedItems(
-        _ attributes: [String: String]
+        _ attributes: [LookupName: String]
     ) throws(KeychainFailure) -> [String: [ItemPath]]? {
         let everything = KeychainItems(
             list.session, collection: CollectionList.login, isQuick: isQuick)

@@ -51,7 +51,7 @@ struct KeychainItems: SecretItems {
 
     func isLocked() throws(KeychainFailure) -> Bool { try session.isLocked() }
 
-    func ids(having attributes: [String: String]?) throws(KeychainFailure) -> [String] {
+    func ids(having attributes: [LookupName: String]?) throws(KeychainFailure) -> [String] {
         guard let attributes, !attributes.isEmpty else {
             // A list of all may be short of damaged items. A search may not: a program that finds
             // nothing stores a new item.
@@ -82,7 +82,7 @@ struct KeychainItems: SecretItems {
     /// items have no schema: of these, a search with the general one finds those whose other
     /// attributes it names all.
     private func closed(
-        _ attributes: [String: String]
+        _ attributes: [LookupName: String]
     ) throws(KeychainFailure) -> [PersistentReference] {
         var query = query
         guard let lookup = LookupAttributes(attributes) else { return [] }
@@ -98,7 +98,7 @@ struct KeychainItems: SecretItems {
     /// be at least one attribute.
     ///
     /// - Throws: `locked`; `damaged` if a damaged item may have these attributes.
-    func paths(having attributes: [String: String]) throws(KeychainFailure) -> [ItemPath] {
+    func paths(having attributes: [LookupName: String]) throws(KeychainFailure) -> [ItemPath] {
         let query = ItemQuery(.genericPassword, accessGroup: DesktopItem.group)
         return try opened(query, having: attributes).compactMap { item in
             item.attributes[.service]?.text.flatMap { Self.path(of: item, service: $0) }
@@ -108,7 +108,7 @@ struct KeychainItems: SecretItems {
     /// The items that match `query` and have these attributes, with the same schema first: a
     /// program that takes one item takes the first.
     private func opened(
-        _ query: ItemQuery, having wanted: [String: String]
+        _ query: ItemQuery, having wanted: [LookupName: String]
     ) throws(KeychainFailure) -> [StoredItem] {
         var query = query
         guard LookupAttributes(wanted) != nil else { return [] }
@@ -221,7 +221,7 @@ struct KeychainItems: SecretItems {
         return try existing { () throws(KeychainFailure) in try session.delete(query) } != nil
     }
 
-    private static let tooMany = KeychainFailure(
+    static let tooMany = KeychainFailure(
         .invalidRequest, during: "store a secret", message: DesktopItem.limits)
 }
 

@@ -18,7 +18,7 @@ final class LockedItemLabels: Sendable {
 
     func remember(_ record: SecretRecord, of item: ItemPath) {
         let byteCount = record.attributes.reduce(record.label.utf8.count) {
-            $0 + $1.key.utf8.count + $1.value.utf8.count
+            $0 + $1.key.text.utf8.count + $1.value.utf8.count
         }
         records.withLock { records in
             let fits = byteCount <= Self.maximalByteCount && records.count < Self.maximalCount

@@ -9,12 +9,25 @@ internal import ValetSystem
 extension BusMessage {
     /// More attributes than an item can have, so that too many are noticed.
     static let maximalAttributeCount = 128
+    /// The most bytes of a name of the bus. To compare longer texts with names may take long.
+    static let maximalNameByteCount = 255
     /// More objects than a client asks for at once.
     static let maximalPathCount = 10_000
+    /// More parts than a call can have, so that nobody counts more.
+    static let maximalPartCount = 20_000
 
-    func attributes() -> [String: String]? { dictionary(atMost: Self.maximalAttributeCount) }
+    /// nil for more than an item can have, in bytes too.
+    func attributes() -> [LookupName: String]? {
+        pairs(
+            atMost: Self.maximalAttributeCount, byteCount: LookupAttributes.maximalByteCount
+        ).flatMap { [LookupName: String](pairs: $0) }
+    }
 
-    func paths() -> [String]? { texts("o", atMost: Self.maximalPathCount) }
+    /// Each path once, in the order of the first ones: an answer to one is an answer to all.
+    func paths() -> [String]? {
+        var known: Set<String> = []
+        return texts("o", atMost: Self.maximalPathCount)?.filter { known.insert($0).inserted }
+    }
 
     /// A secret. The message is wiped when it is dropped.
     func secret() -> TravellingSecret? {
@@ -70,7 +83,8 @@ extension BusMessage {
                 inside(
                     "e", "sv",
                     {
-                        let (name, value) = (text() ?? "", newValue())
+                        let name = text(atMost: Self.maximalNameByteCount) ?? ""
+                        let value = newValue()
                         areKnown = value.map { properties.set(name, of: interface, $0) } ?? false
                     })
             {}
@@ -89,12 +103,12 @@ extension BusMessage {
 /// The properties of a collection or an item that is made.
 struct NewProperties: Equatable {
     private(set) var label = ""
-    private var lookup: [String: String] = [:]
+    private var lookup: [LookupName: String] = [:]
     /// What older drafts of the specification have in place of the attribute `xdg:schema`.
     private var type: String?
 
     /// The attributes of an item.
-    var attributes: [String: String] {
+    var attributes: [LookupName: String] {
         guard let type, lookup[LookupAttributes.schema] == nil else { return lookup }
         return lookup.merging([LookupAttributes.schema: type]) { $1 }
     }

@@ -72,7 +72,8 @@ extension SecretService {
             return .now(.results { $0.write(text) })
         }
         guard interface == Interface.properties.rawValue, member == "Get", signature == "ss",
-            call.text() == Interface.portal.rawValue, call.text() == "version"
+            call.text(atMost: BusMessage.maximalNameByteCount) == Interface.portal.rawValue,
+            call.text(atMost: BusMessage.maximalNameByteCount) == "version"
         else { return .refuse(.unknownMethod, "the portal has no \(member)") }
         return .now(
             .results { message in message.write(variant: "u") { message.write(UInt32(1)) } })

@@ -9,7 +9,7 @@ internal import ValetSealing
 /// It is answered with one locked item, which stands for the first one that the search will find:
 /// its id holds the search, so that the service need not remember it.
 struct PostponedSearch: Sendable {
-    let attributes: [String: String]
+    let attributes: [LookupName: String]
     /// Whether it looks into all collections, not only into that of its path.
     let isEverywhere: Bool
 
@@ -17,7 +17,7 @@ struct PostponedSearch: Sendable {
     /// Together with the rest of a path less than sd-bus allows for one, 64 KiB.
     private static let maximalByteCount = 16 << 10
 
-    init(_ attributes: [String: String], isEverywhere: Bool) {
+    init(_ attributes: [LookupName: String], isEverywhere: Bool) {
         (self.attributes, self.isEverywhere) = (attributes, isEverywhere)
     }
 
@@ -42,9 +42,12 @@ struct PostponedSearch: Sendable {
 extension Holdings {
     /// The item that a path means; the path itself if it is one, and before the first unlock.
     func actual(_ item: ItemPath) throws(KeychainFailure) -> ItemPath {
+        try checkTime()
         guard let search = PostponedSearch(id: item.id), try !isBeforeFirstUnlock() else {
             return item
         }
+        // Each of the paths of a call may be a search.
+        try checkQuick(.max)
         if search.isEverywhere {
             let found = try self.search(search.attributes)
             guard let path = (found.unlocked + found.locked).first,
@@ -59,7 +62,7 @@ extension Holdings {
 
     /// The path of the locked item that stands for what a search will find.
     func postponed(
-        _ attributes: [String: String], in collection: String? = nil
+        _ attributes: [LookupName: String], in collection: String? = nil
     ) throws(KeychainFailure) -> ItemPath {
         let search = PostponedSearch(attributes, isEverywhere: collection == nil)
         return ItemPath(collection: collection ?? CollectionList.login, id: try search.id())
@@ -67,7 +70,7 @@ extension Holdings {
 
     /// The items of one collection that have these attributes.
     func search(
-        _ attributes: [String: String], in collection: String
+        _ attributes: [LookupName: String], in collection: String
     ) throws(KeychainFailure) -> [ItemPath] {
         let items = try items(existing: collection)
         do {

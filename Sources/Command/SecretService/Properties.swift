@@ -10,7 +10,7 @@ enum PropertyValue: Sendable {
     case flag(Bool)
     case time(UInt64)
     case paths([String])
-    case attributes([String: String])
+    case attributes([LookupName: String])
 }
 
 extension BusMessage {
@@ -32,7 +32,7 @@ extension BusMessage {
         case .flag(let flag): write(variant: "b") { write(flag) }
         case .time(let seconds): write(variant: "t") { write(seconds) }
         case .paths(let paths): write(variant: "ao") { write(paths, as: "o") }
-        case .attributes(let attributes): write(variant: "a{ss}") { write(attributes) }
+        case .attributes(let attributes): write(variant: "a{ss}") { write(attributes.pairs) }
         }
     }
 }
@@ -47,7 +47,7 @@ struct PropertyChange: Sendable {
 
 extension SecretService {
     func planProperties(_ call: borrowing BusMessage, _ object: ObjectPath) -> Plan? {
-        guard let interface = call.text() else { return nil }
+        guard let interface = call.text(atMost: BusMessage.maximalNameByteCount) else { return nil }
         guard interface == object.interface.rawValue || interface.isEmpty else {
             return .refuse(.unknownInterface, "the object has no properties of \(interface)")
         }
@@ -58,7 +58,7 @@ extension SecretService {
                 return .results { $0.write(values) }
             }
         }
-        guard let name = call.text() else { return nil }
+        guard let name = call.text(atMost: BusMessage.maximalNameByteCount) else { return nil }
         guard let property = known.first(where: { $0.name == name }) else {
             return .refuse(.unknownProperty, "there is no property \(name)")
         }

@@ -6,7 +6,7 @@ internal import ValetSealing
 /// What the service says of an item, besides its secret.
 struct SecretRecord: Sendable {
     var label: String
-    var attributes: [String: String]
+    var attributes: [LookupName: String]
     /// The MIME type of the secret.
     var contentType: String
     /// Seconds since 1970.
@@ -18,7 +18,7 @@ struct SecretRecord: Sendable {
 /// A new state of an item; nil keeps what it has.
 struct SecretChange: Sendable {
     var label: String?
-    var attributes: [String: String]?
+    var attributes: [LookupName: String]?
     var secret: (value: SecretValue, contentType: String)?
 }
 
@@ -30,7 +30,7 @@ protocol SecretItems: Sendable {
     func isLocked() throws(KeychainFailure) -> Bool
     /// The ids of the items that have these attributes; nil for all. A locked collection has them
     /// as well.
-    func ids(having attributes: [String: String]?) throws(KeychainFailure) -> [String]
+    func ids(having attributes: [LookupName: String]?) throws(KeychainFailure) -> [String]
     /// Whether there is an item of that id, also in a locked collection.
     func exists(_ id: String) throws(KeychainFailure) -> Bool
     /// - Returns: nil for an item that is gone.

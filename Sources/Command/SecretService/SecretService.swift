@@ -14,39 +14,6 @@ internal import ValetSystem
 final class SecretService {
     static let busName = "org.freedesktop.secrets"
 
-    enum Event: Sendable {
-        /// The call of that number has its answer.
-        case answered(UInt64, Answer)
-        case sessionItem(SessionItemChange, ItemPath)
-        case observed(ObservedChanges)
-        /// The keychain was locked or unlocked; with the properties of its collections.
-        case lockChanged(isLocked: Bool, [PropertyChange])
-        /// What a client can read of items that it has seen.
-        case seen(_ client: String, AccessDecision?, [PropertyChange])
-        case promptBegun(_ client: String, UInt64)
-        /// The question of a prompt has its answer.
-        case prompted(UInt64, DesktopQuestion.Answer, Consent?)
-        /// Programs have got a lasting yes, or lost one.
-        case grantsChanged
-        case used(AccessGrant)
-        /// The use of a grant could not be noted: ``notedUses``.
-        case useNotNoted(_ key: String)
-        case stored(_ client: String, ItemPath)
-        /// The client of a prompt can hear what is unlocked.
-        case completed(_ client: String, UInt64, [String])
-        /// A look at the program of a process has ended.
-        case looked(BusClientProcess, ProgramView)
-        /// Something for the person who runs the service.
-        case noted(String)
-        case stopped
-    }
-
-    enum SessionItemChange: String, Sendable {
-        case created = "ItemCreated"
-        case changed = "ItemChanged"
-        case deleted = "ItemDeleted"
-    }
-
     /// A call that is not answered yet.
     fileprivate final class Call {
         let message: BusMessage
@@ -57,6 +24,8 @@ final class SecretService {
         var isChange = false
         /// For whom a session is counted that the call may not get.
         var reserved: Owner?
+        /// Counts the bytes of the call until it is answered.
+        var share: ByteBudget.Share?
 
         init(_ message: consuming BusMessage) {
             sender = message.sender
@@ -78,13 +47,14 @@ final class SecretService {
         var access: AccessDecision?
         /// Calls that wait until the program is known.
         fileprivate var held: [Call] = []
+        /// The bytes of calls that came before the bus has named the process.
+        fileprivate let early = ByteBudget(ByteBudget.ofUnknown)
+        /// Cancelled when the client leaves.
+        let departure = Cancellation()
 
         var isEmpty: Bool { sessions.isEmpty && prompts.isEmpty && held.isEmpty }
     }
 
-    /// Limits per program: none needs more, and more could fill the memory. A prompt has up to
-    /// 1 MiB of paths.
-    private static let (maximalSessionCount, maximalPromptCount) = (1_000, 16)
     /// The limit per client of calls that wait until its program is known.
     private static let maximalHeldCount = 1_024
     /// How long the end of the service may take: each of its threads may be in a call, which takes
@@ -281,6 +251,9 @@ final class SecretService {
         // A client that is known from now on is forgotten when it leaves.
         clients[call.sender] = client
         guard !client.isSurplus else { return try send(Self.tooManyConnections, to: call) }
+        let budget = client.caller?.owner?.waiting ?? client.early
+        call.share = budget.take(call.message.byteCount(ofAtMost: BusMessage.maximalPartCount))
+        guard call.share != nil else { return try send(Self.tooManyCalls, to: call) }
         if client.held.isEmpty, try isReady(client, for: call) { return try handle(call, client) }
         guard client.held.count < Self.maximalHeldCount else {
             return try send(Self.tooManyCalls, to: call)
@@ -311,6 +284,9 @@ final class SecretService {
             return try send(Self.unknownProgram, to: call)
         }
         try tellGrants(to: call.sender, client)
+        guard owner(of: call.sender)?.answers.isUsedUp != true else {
+            return try send(Self.tooManyAnswers, to: call)
+        }
         call.access = client.access?.during(lockPeriod(of: client))
         let plan = plan(call.message)
         if plan.isUse(call.message.member) { try endYesForOneUse(of: call.sender, client) }
@@ -338,13 +314,15 @@ final class SecretService {
     private func ask(_ call: Call, _ body: @escaping Plan.Body) {
         lastNumber += 1
         let (number, inbox, holdings) = (lastNumber, inbox, holdings.seen(by: call.access))
+        let departure = call.isChange ? nil : clients[call.sender]?.departure
         calls[number] = call
         func refuse(_ answer: Answer) { inbox.add(.answered(number, answer)) }
         guard isTakingCalls else {
             return refuse(.refusal(.failed, "the service is ending: try again"))
         }
         let job = Workers.Job(
-            run: { inbox.add(.answered(number, Answer.of(body, holdings))) },
+            isForClient: !call.isChange,
+            run: { inbox.add(.answered(number, Answer.of(body, holdings.begun(departure)))) },
             refuse: { inbox.add(.answered(number, Self.tooManyCalls)) })
         switch workers.run(for: call.sender, of: owner(of: call.sender)?.name ?? "", job) {
         case .taken: break
@@ -378,7 +356,10 @@ final class SecretService {
     }
 
     private func send(_ answer: Answer, to call: Call) throws(SystemError) {
-        var answer = answer
+        let owner = owner(of: call.sender)
+        // What was changed is told in any case, and takes few bytes.
+        let isTooMuch = !call.isChange && owner?.answers.isUsedUp == true
+        var answer = isTooMuch ? Self.tooManyAnswers : answer
         switch answer {
         case .unlocking(let open, let prompt):
             answer = self.answer(open, prompt, for: call.sender)
@@ -389,16 +370,21 @@ final class SecretService {
         case .results, .secrets, .refusal: break
         }
         if let owner = call.reserved { owner.sessionCount -= 1 }
+        var byteCount = 0
         switch answer {
-        case .results(let write): try bus.reply(to: call.message, write)
+        case .results(let write): byteCount = try bus.reply(to: call.message, write)
         case .secrets(let write, let fill):
-            guard try !bus.reply(to: call.message, write, fillingIn: fill) else { break }
+            if let sent = try bus.reply(to: call.message, write, fillingIn: fill) {
+                byteCount = sent
+                break
+            }
             try bus.refuse(
                 call.message, ServiceError.failed.rawValue,
                 "the answer could not be sent: try again")
         case .refusal(let error, let text): try bus.refuse(call.message, error.rawValue, text)
         case .unlocking, .agreed: break
         }
+        owner?.answers.take(byteCount)
     }
 
     private func handle(_ event: Event) throws(SystemError) {
@@ -547,11 +533,6 @@ final class SecretService {
         }
     }
 
-    /// Whether the program of a client may have one more session.
-    func mayOpenSession(_ client: String) -> Bool {
-        owner(of: client)?.sessionCount ?? .max < Self.maximalSessionCount
-    }
-
     /// Gives a session to a client, which its owner has been counted for.
     func addSession(_ session: TransferSession, to client: String) -> String {
         lastNumber += 1
@@ -587,6 +568,8 @@ final class SecretService {
     private func leave(_ name: String) {
         guard let left = clients.removeValue(forKey: name) else { return }
         for prompt in left.prompts.values { prompt.cancellation.cancel() }
+        left.departure.cancel()
+        workers.drop(name)
         guard let caller = left.caller else { return }
         caller.owner?.sessionCount -= left.sessions.count
         caller.owner?.promptCount -= left.prompts.count

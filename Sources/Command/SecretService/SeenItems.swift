@@ -55,9 +55,10 @@ extension SecretService {
         let items = changed.map(state.seen.paths.intersection) ?? state.seen.paths
         guard !items.isEmpty else { return next() }
         let (inbox, holdings, access) = (inbox, holdings.seen(by: state.access), state.access)
+        let departure = state.departure
         let job = Workers.Job(
             run: {
-                inbox.add(.seen(client, access, holdings.changes(of: items)))
+                inbox.add(.seen(client, access, holdings.begun(departure).changes(of: items)))
                 next()
             }, refuse: next)
         let answer = workers.run(for: client, of: owner(of: client)?.name ?? "", job)

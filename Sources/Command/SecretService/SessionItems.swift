@@ -1,8 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetKeychainModel
+internal import ValetKeychainServices
 internal import ValetSealing
 internal import ValetSystem
+
+extension SecretService {
+    /// What happens to an item in memory: the names of signals.
+    enum SessionItemChange: String, Sendable {
+        case created = "ItemCreated"
+        case changed = "ItemChanged"
+        case deleted = "ItemDeleted"
+    }
+}
 
 /// The items of the collection `session`: in memory alone, until the service ends.
 struct SessionItems: SecretItems {
@@ -34,7 +44,7 @@ struct SessionItems: SecretItems {
         private static func byteCount(_ item: Item?) -> Int {
             guard let item else { return 0 }
             let attributes = item.record.attributes.reduce(0) {
-                $0 + $1.key.utf8.count + $1.value.utf8.count
+                $0 + $1.key.text.utf8.count + $1.value.utf8.count
             }
             return 256 + item.record.label.utf8.count + item.record.contentType.utf8.count
                 + attributes + item.value.byteCount
@@ -51,47 +61,58 @@ struct SessionItems: SecretItems {
     }
 
     private let memory = Memory()
-    /// Whether a search fails, with `timedOut`, if it would have to wait or to look at many items.
+    /// Whether reads fail, with `timedOut`, if they would have to wait or to look at many items.
     var isQuick = false
 
     private var contents: Lock<Contents> {
         _read { yield memory.contents }
     }
 
-    var isEmpty: Bool { contents.withLock { $0.items.isEmpty } }
+    /// False also while a call changes the items: nobody waits for that.
+    var isEmpty: Bool { contents.withLockIfAvailable { $0.items.isEmpty } ?? false }
 
     func isLocked() -> Bool { false }
 
-    func ids(having attributes: [String: String]?) throws(KeychainFailure) -> [String] {
-        try items().filter { _, item in
-            item.record.attributes.areFound(by: attributes ?? [:])
-        }.keys.sorted().map(String.init)
+    func ids(having attributes: [LookupName: String]?) throws(KeychainFailure) -> [String] {
+        let wanted = attributes ?? [:]
+        // No item has so many, or so long ones.
+        guard LookupAttributes(wanted) != nil else { return [] }
+        // All items at this moment: nobody waits while they are searched.
+        let items = try read { $0 }
+        if isQuick, items.count > Self.quickCount { throw Self.timedOut }
+        return items.filter { $0.value.record.attributes.areFound(by: wanted) }
+            .keys.sorted().map(String.init)
     }
 
-    /// All items at this moment: nobody waits while they are searched.
-    private func items() throws(KeychainFailure) -> [UInt64: Item] {
-        guard isQuick else { return contents.withLock { $0.items } }
-        guard let items = contents.withLockIfAvailable({ $0.items }),
-            items.count <= Self.quickCount
-        else { throw KeychainFailure(.timedOut, during: "look at many items") }
-        return items
-    }
-
-    func exists(_ id: String) -> Bool { record(of: id) != nil }
-
-    func record(of id: String) -> SecretRecord? {
-        contents.withLock { contents in UInt64(id).flatMap { contents.items[$0]?.record } }
-    }
-
-    func secret(of id: String) -> (value: SecretValue, contentType: String)? {
-        contents.withLock { contents in
-            UInt64(id).flatMap { contents.items[$0] }.map { ($0.value, $0.record.contentType) }
+    private func read<R: Sendable>(
+        _ body: ([UInt64: Item]) -> R
+    ) throws(KeychainFailure) -> R {
+        guard isQuick else { return contents.withLock { body($0.items) } }
+        guard let found = contents.withLockIfAvailable({ body($0.items) }) else {
+            throw Self.timedOut
         }
+        return found
+    }
+
+    private static let timedOut = KeychainFailure(.timedOut, during: "look at many items")
+
+    func exists(_ id: String) throws(KeychainFailure) -> Bool { try record(of: id) != nil }
+
+    func record(of id: String) throws(KeychainFailure) -> SecretRecord? {
+        try read { items in UInt64(id).flatMap { items[$0]?.record } }
+    }
+
+    func secret(
+        of id: String
+    ) throws(KeychainFailure) -> (value: SecretValue, contentType: String)? {
+        let item = try read { items in UInt64(id).flatMap { items[$0] } }
+        return item.map { ($0.value, $0.record.contentType) }
     }
 
     func store(
         _ record: SecretRecord, _ value: SecretValue, replacing isReplacing: Bool
     ) throws(KeychainFailure) -> (id: String, wasThere: Bool) {
+        try Self.check(record)
         let now = Self.now
         return try contents.withLock { (contents) throws(KeychainFailure) in
             var record = record
@@ -124,10 +145,18 @@ struct SessionItems: SecretItems {
             if let secret = change.secret {
                 (item.value, item.record.contentType) = (secret.value, secret.contentType)
             }
+            try Self.check(item.record)
             item.record.modified = now
             try contents.set(id, item)
             return true
         }
+    }
+
+    /// - Throws: `invalidRequest` for what exceeds the limits of an item in the keychain.
+    private static func check(_ record: SecretRecord) throws(KeychainFailure) {
+        guard LookupAttributes(record.attributes) != nil, DesktopItem.isLabel(record.label),
+            DesktopItem.isLabel(record.contentType)
+        else { throw KeychainItems.tooMany }
     }
 
     func delete(_ id: String) throws(KeychainFailure) -> Bool {

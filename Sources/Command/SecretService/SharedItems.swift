@@ -26,7 +26,7 @@ struct SharedItems: UnchangedItems {
     func isLocked() throws(KeychainFailure) -> Bool { try session.isLocked() }
 
     /// Empty while the items are locked: those that need a person cannot be told apart then.
-    func ids(having attributes: [String: String]?) throws(KeychainFailure) -> [String] {
+    func ids(having attributes: [LookupName: String]?) throws(KeychainFailure) -> [String] {
         if isQuick { throw KeychainFailure(.timedOut, during: "look at many items") }
         if try isLocked() { return [] }
         let wanted = attributes ?? [:]
@@ -42,7 +42,7 @@ struct SharedItems: UnchangedItems {
     }
 
     /// A search for the items that may have these attributes.
-    private func query(_ wanted: [String: String]) -> ItemQuery {
+    private func query(_ wanted: [LookupName: String]) -> ItemQuery {
         var query = ItemQuery(.genericPassword, accessGroup: group, synchronizable: .any)
         query.attributes[.service] = wanted["service"].map(AttributeValue.text)
         query.attributes[.account] =

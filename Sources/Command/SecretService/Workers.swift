@@ -8,6 +8,8 @@ internal import ValetSystem
 final class Workers: Sendable {
     /// A call of a client. Exactly one of the two is called.
     struct Job: Sendable {
+        /// Whether nobody wants it done once the client has left.
+        var isForClient = true
         let run: @Sendable () -> Void
         /// Gives way to a call of another owner.
         let refuse: @Sendable () -> Void
@@ -61,6 +63,11 @@ final class Workers: Sendable {
 
     /// Whether a client has jobs that are not done.
     func isBusy(for client: String) -> Bool { state.withLock { $0.clients[client] != nil } }
+
+    /// Refuses the jobs that wait and are of use to a client alone, which has left.
+    func drop(_ client: String) {
+        for job in state.withLock({ $0.takeUseless(of: client) }) { job.refuse() }
+    }
 
     enum Answer { case taken, tooManyJobs, noThread }
 
@@ -214,12 +221,28 @@ extension Workers.State {
         guard waitingCount(client) > 0, let owner = clients[client]?.owner,
             let job = clients[client]?.jobs.popLast()
         else { return nil }
-        if clients[client]?.jobs.isEmpty == true {
-            owners[owner]?.ready.removeAll { $0 == client }
-            if owners[owner]?.ready.isEmpty == true { turns.removeAll { $0 == owner } }
-        }
+        endTurn(of: client, owner)
         count(client, owner)
         return job
+    }
+
+    /// Takes the jobs of a client that have not begun, and that are of use to it alone.
+    fileprivate mutating func takeUseless(of client: String) -> [Workers.Job] {
+        guard let known = clients[client] else { return [] }
+        let begun = known.jobs.prefix(known.isRunning ? 1 : 0)
+        let waiting = known.jobs.dropFirst(begun.count)
+        clients[client]?.jobs = begun + waiting.filter { !$0.isForClient }
+        endTurn(of: client, known.owner)
+        let taken = waiting.filter(\.isForClient)
+        for _ in taken { count(client, known.owner) }
+        return taken
+    }
+
+    /// A client without jobs has no turn.
+    private mutating func endTurn(of client: String, _ owner: String) {
+        guard clients[client]?.jobs.isEmpty == true else { return }
+        owners[owner]?.ready.removeAll { $0 == client }
+        if owners[owner]?.ready.isEmpty == true { turns.removeAll { $0 == owner } }
     }
 }
 

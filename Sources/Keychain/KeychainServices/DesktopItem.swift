@@ -32,7 +32,7 @@ package enum DesktopItem {
 
     /// The attributes of a new item, except its account; nil if they exceed the ``limits``.
     package static func attributes(
-        _ lookup: [String: String], label: String, contentType: String, service: String
+        _ lookup: [LookupName: String], label: String, contentType: String, service: String
     ) -> ItemAttributes? {
         guard isLabel(label), isLabel(contentType), let lookup = lookupValue(lookup) else {
             return nil
@@ -49,11 +49,11 @@ package enum DesktopItem {
     }
 
     /// Lookup attributes as an item keeps them; nil for too many.
-    package static func lookupValue(_ lookup: [String: String]) -> AttributeValue? {
+    package static func lookupValue(_ lookup: [LookupName: String]) -> AttributeValue? {
         LookupAttributes(lookup)?.attributeValue
     }
 
-    package static func lookup(_ attributes: ItemAttributes) -> [String: String] {
+    package static func lookup(_ attributes: ItemAttributes) -> [LookupName: String] {
         LookupAttributes(attributes[.lookupAttributes])?.values ?? [:]
     }
 

@@ -69,6 +69,40 @@ private final class Gate: Sendable {
     }
 
     // Promise: 20.5
+    @Test func `The reads of a client that has left are dropped, and its changes are made`() throws
+    {
+        let workers = try Workers()
+        for number in 0..<6 {
+            var job = job("\(number)")
+            job.isForClient = number.isMultiple(of: 2)
+            #expect(workers.run(for: "left", of: "one", job) == .taken)
+        }
+        #expect(gate.wait(for: 1))
+        workers.drop("left")
+        workers.drop("nobody")
+        #expect(gate.begun == ["0", "no 2", "no 4"])
+        gate.open()
+        workers.finish(before: Deadline(after: .seconds(20)))
+        #expect(gate.begun.dropFirst(3) == ["1", "3", "5"])
+        #expect(!workers.isBusy(for: "left"))
+    }
+
+    // Promise: 20.5
+    @Test func `A client whose calls are all dropped is forgotten`() throws {
+        let workers = try Workers(.init(threadCount: 1, ownerThreadCount: 1))
+        #expect(workers.run(for: "other", of: "other", job("other")) == .taken)
+        #expect(gate.wait(for: 1))
+        for number in 0..<3 {
+            #expect(workers.run(for: "left", of: "one", job("\(number)")) == .taken)
+        }
+        workers.drop("left")
+        #expect(!workers.isBusy(for: "left"))
+        gate.open()
+        workers.finish(before: Deadline(after: .seconds(20)))
+        #expect(gate.begun == ["other", "no 0", "no 1", "no 2"])
+    }
+
+    // Promise: 20.5
     @Test func `If all places are taken, the program with most calls loses its last one`() throws {
         let workers = try Workers(
             .init(threadCount: 2, ownerThreadCount: 1, jobCount: 10, ownerJobCount: 8))
@@ -295,6 +329,6 @@ private final class Gate: Sendable {
         #expect {
             try items.ids(having: ["n": "77"])
         } throws: { ($0 as? KeychainFailure)?.code == .timedOut }
-        #expect(items.secret(of: "78") != nil)
+        #expect(try items.secret(of: "78") != nil)
     }
 }

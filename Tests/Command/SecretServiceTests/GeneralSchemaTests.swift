@@ -15,25 +15,26 @@ import ValetTestSupport
     private let holdings: Holdings
 
     private static let schema = "org.freedesktop.Secret.Generic"
-    private static let general = ["xdg:schema": schema]
+    private static let general: [LookupName: String] = ["xdg:schema": schema]
 
     init() { holdings = Holdings(keychain) }
 
-    private static func named(_ schema: String?, _ value: String = "1") -> [String: String] {
-        var attributes = ["n": value]
+    private static func named(_ schema: String?, _ value: String = "1") -> [LookupName: String] {
+        var attributes: [LookupName: String] = ["n": value]
         attributes["xdg:schema"] = schema
         return attributes
     }
 
     private func store(
-        _ attributes: [String: String], _ collection: String, replacing: Bool = false
+        _ attributes: [LookupName: String], _ collection: String, replacing: Bool = false
     ) throws -> String {
         let record = SecretRecord(label: "l", attributes: attributes, contentType: "text/plain")
         return try holdings.items(of: collection)
             .store(record, SecretValue(SecretBytes.text("v")), replacing: replacing).id
     }
 
-    private func found(_ attributes: [String: String], _ collection: String) throws -> [String] {
+    private func found(_ attributes: [LookupName: String], _ collection: String) throws -> [String]
+    {
         let ids = try holdings.items(of: collection).ids(having: attributes)
         let (unlocked, locked) = try holdings.search(attributes)
         let paths = ids.map { ItemPath(collection: collection, id: $0).text }

@@ -21,7 +21,7 @@ import ValetTestSupport
     private func secret(_ text: String) -> SecretValue { SecretValue(SecretBytes.text(text)) }
 
     private func store(
-        _ attributes: [String: String], in collection: String = CollectionList.login
+        _ attributes: [LookupName: String], in collection: String = CollectionList.login
     ) throws -> String {
         let record = SecretRecord(
             label: "a label", attributes: attributes, contentType: "text/plain")
@@ -115,7 +115,7 @@ import ValetTestSupport
 
     init() { holdings = Holdings(keychain, sharing: [AccessGroup("shared")]) }
 
-    private func store(_ attributes: [String: String], _ value: String, replacing: Bool = false)
+    private func store(_ attributes: [LookupName: String], _ value: String, replacing: Bool = false)
         throws -> String
     {
         let record = SecretRecord(label: "l", attributes: attributes, contentType: "text/plain")
@@ -205,7 +205,7 @@ import ValetTestSupport
             try items.change(
                 ids[0], SecretChange(secret: (SecretValue(SecretBytes(byteCount: 4 << 20)), "")))
         }
-        #expect(items.secret(of: ids[0])?.value.byteCount == 1 << 20)
+        #expect(try items.secret(of: ids[0])?.value.byteCount == 1 << 20)
         #expect(try items.delete(ids[0]))
         #expect(try items.store(record(), value, replacing: false).id == "64")
     }

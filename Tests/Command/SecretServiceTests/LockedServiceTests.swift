@@ -17,7 +17,7 @@ import ValetTestSupport
     init() { holdings = Holdings(keychain) }
 
     private func store(
-        _ attributes: [String: String], in collection: String = CollectionList.login
+        _ attributes: [LookupName: String], in collection: String = CollectionList.login
     ) throws -> String {
         let record = SecretRecord(label: "l", attributes: attributes, contentType: "text/plain")
         let id = try holdings.items(of: collection)
@@ -87,7 +87,7 @@ import ValetTestSupport
 
     @Test func `Attributes that fit into no path are locked, not absent`() throws {
         try close()
-        let long = ["n": String(repeating: "x", count: 20_000)]
+        let long: [LookupName: String] = ["n": String(repeating: "x", count: 20_000)]
         #expect(code { _ = try holdings.search(long) } == .locked)
     }
 

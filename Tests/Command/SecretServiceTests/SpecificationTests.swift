@@ -36,7 +36,7 @@ import ValetTestSupport
         let typed = properties(
             .item, [(type, .text("com.example")), (attributes, .attributes(["n": "1"]))])
         #expect(typed?.attributes == ["n": "1", "xdg:schema": "com.example"])
-        let own = ["n": "1", "xdg:schema": "own"]
+        let own: [LookupName: String] = ["n": "1", "xdg:schema": "own"]
         let both = properties(
             .item, [(type, .text("com.example")), (attributes, .attributes(own))])
         #expect(both?.attributes == own)

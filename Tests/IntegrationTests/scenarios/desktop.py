@@ -796,13 +796,18 @@ def collections():
     found = call(ROOT, "Secret.Service.SearchItems", "(a{ss})", {"n": "1"})
     assert sorted(found[0]) == sorted([item, other]) and found[1] == [], found
     assert call(made, "Secret.Collection.SearchItems", "(a{ss})", {"n": "1"}) == ([item],)
-    # Two names that are the same text in Unicode: nothing says which one counts.
+    # Two names that only look alike are two.
     two = {"\u00e9": "1", "e\u0301": "2"}
     memory = ROOT + "/collection/session"
     assert create(memory, "a", {"u": "\u00e9"}, "1", True) != create(
         memory, "b", {"u": "e\u0301"}, "2", True)
-    assert error(lambda: create(made, "c", two, "three")) == "InvalidArgs"
-    assert error(lambda: call(ROOT, "Secret.Service.SearchItems", "(a{ss})", two)) == "InvalidArgs"
+    for place in (made, memory):
+        alike = create(place, "c", two, "three", True)
+        assert create(place, "d", two, "four", True) == alike
+        search = lambda names: call(place, "Secret.Collection.SearchItems", "(a{ss})", names)[0]
+        assert search(two) == search({"e\u0301": "2"}) == [alike] and read(alike) == "four"
+        assert search({"\u00e9": "2"}) == [] and get(alike, "Item", "Attributes") == two
+        call(alike, "Secret.Item.Delete")
     assert get(made, "Collection", "Items") == [item]
     call(item, "DBus.Properties.Set", "(ssv)", "org.freedesktop.Secret.Item", "Attributes",
          GLib.Variant("a{ss}", {"m": "3"}))
@@ -1003,6 +1008,40 @@ def bring_descriptors():
     # Else this program would wait for it, at its end.
     accepted.close()
 
+def greedy():
+    # A letter with many accents.
+    name = "a" + "\u0301\u0323" * 30000
+    pair = {name: "v"}
+    begun = GLib.get_monotonic_time()
+    for place in ("login", "session"):
+        item = create(ROOT + "/collection/" + place, "a", {name: "v", "n": "1"}, "one")
+        for wanted in (pair, {"n": "1"}):
+            assert item in call(ROOT, "Secret.Service.SearchItems", "(a{ss})", wanted)[0]
+        assert get(item, "Item", "Attributes") == {name: "v", "n": "1"} and read(item) == "one"
+        # Each path is answered once.
+        assert call(ROOT, "Secret.Service.Unlock", "(ao)", [item] * 5000) == ([item], "/")
+        assert len(call(ROOT, "Secret.Service.GetSecrets", "(aoo)", [item] * 5000, session)[0]) == 1
+    assert error(lambda: create(ROOT + "/collection/session", "a", {"n": "x" * 300000}, "")
+        ) == "InvalidArgs"
+    large = {"n": "x" * (30 << 20)}
+    assert error(lambda: call(ROOT, "Secret.Service.SearchItems", "(a{ss})", large)
+        ) == "InvalidArgs"
+    results = []
+    def take(bus, result):
+        try: results.append(bus.call_finish(result) and None)
+        except GLib.Error as failure:
+            results.append(Gio.DBusError.get_remote_error(failure).rpartition(".")[2])
+    # Answers have 64 MiB, and 16 MiB a second.
+    much = create(ROOT + "/collection/session", "a", {"n": "2"}, "x" * (2 << 20))
+    results.clear()
+    for number in range(60):
+        bus.call("org.freedesktop.secrets", much, "org.freedesktop.Secret.Item", "GetSecret",
+                 GLib.Variant("(o)", (session,)), None, 0, 60000, None, take)
+    wait(lambda: len(results) == 60)
+    assert results.count(None) >= 32 and set(results) <= {None, "LimitsExceeded"}, results
+    wait(lambda: error(lambda: read(item)) is None)
+    assert GLib.get_monotonic_time() - begun < 60_000_000
+
 def fuzz():
     seed, count = int(sys.argv[2]), int(sys.argv[3])
     choose = random.Random(seed)
@@ -1119,6 +1158,13 @@ def seen(world):
 def sessions(world):
     """A session belongs to the connection that opened it, until it closes it."""
     by_hand(world, "sessions")
+
+
+# Promise: 20.5
+@scenario
+def greedy(world):
+    """A program that asks for much, or asks often, delays no other, and gets an answer."""
+    by_hand(world, "greedy")
 
 
 # Promise: 20.5

@@ -2,6 +2,7 @@
 
 import Testing
 import ValetKeychainModel
+import ValetSystem
 import ValetTestSupport
 
 @testable import ValetKeychainDatabase
@@ -10,17 +11,17 @@ import ValetTestSupport
 @Suite struct `Lookup attributes` {
     let keychain = TestKeychain()
 
-    private static func value(_ values: [String: String]) -> AttributeValue {
+    private static func value(_ values: [LookupName: String]) -> AttributeValue {
         LookupAttributes(values)?.attributeValue ?? .bytes([])
     }
 
     private func item(
-        _ account: String, _ values: [String: String], service: String = "s"
+        _ account: String, _ values: [LookupName: String], service: String = "s"
     ) -> NewItem {
         .generic(account, service: service, [.lookupAttributes: Self.value(values)])
     }
 
-    private func accounts(_ values: [String: String]) throws -> [String] {
+    private func accounts(_ values: [LookupName: String]) throws -> [String] {
         try keychain.accounts(.generic([.lookupAttributes: Self.value(values)]))
     }
 
@@ -34,7 +35,7 @@ import ValetTestSupport
             (["user": "anna", "host": "mail"], ["a"]), (["user": "anna", "host": "web"], []),
             (["host": "anna"], []), (["mail": "host"], []), (["user": "Anna"], []),
             (["user": "anna", "host": "mail", "port": "1"], []),
-        ] {
+        ] as [([LookupName: String], [String])] {
             #expect(try accounts(values) == found, "\(values)")
         }
     }
@@ -63,7 +64,9 @@ import ValetTestSupport
     }
 
     @Test func `Names and values may hold everything, and as many as 64`() throws {
-        var values = ["": "", "\u{1F511}": "\n", "a": String(repeating: "x", count: 5_000)]
+        var values: [LookupName: String] = [
+            "": "", "\u{1F511}": "\n", "a": String(repeating: "x", count: 5_000),
+        ]
         for number in values.count..<LookupAttributes.maximalCount { values["\(number)"] = "v" }
         try keychain.add(item("a", values))
         for (name, value) in values { #expect(try accounts([name: value]) == ["a"]) }
@@ -93,12 +96,28 @@ import ValetTestSupport
         #expect(try accounts(["\u{E9}": "1"]) == ["a"])
     }
 
-    @Test func `Names that are the same text in two forms are no lookup attributes`() throws {
+    @Test func `Names that are the same text in two forms are two names`() throws {
         let name = { (bytes: [UInt8]) in [0, 0, 0, UInt8(bytes.count)] + bytes + [0, 0, 0, 0] }
         let two = [0, 0, 0, 2] + name(Array("e\u{301}".utf8)) + name([0xC3, 0xA9])
         try keychain.add(.generic("a", service: "s", [.lookupAttributes: .bytes(two)]))
-        #expect(LookupAttributes(.bytes(two)) == nil)
-        #expect(try accounts(["e\u{301}": ""]) == [])
+        #expect(LookupAttributes(.bytes(two))?.values == ["e\u{301}": "", "\u{E9}": ""])
+        #expect(LookupAttributes(.bytes(two))?.attributeValue == .bytes(two))
+        #expect(try accounts(["e\u{301}": ""]) == ["a"])
+        #expect(try accounts(["\u{E9}": "", "e\u{301}": ""]) == ["a"])
+    }
+
+    // Promise: 20.5
+    @Test func `A name with very many accents takes no longer than another one`() throws {
+        let begin = Deadline.now
+        let accents = String(repeating: "\u{301}\u{323}", count: 40_000)
+        let value = Self.value([LookupName("a" + accents): "v", "n": "1"])
+        try keychain.add(.generic("a", service: "s", [.lookupAttributes: value]))
+        for _ in 0..<20 {
+            #expect(try accounts([LookupName("a" + accents): "v"]) == ["a"])
+            #expect(try accounts([LookupName("b" + accents): "v"]) == [])
+            #expect(try accounts(["n": "1"]) == ["a"])
+        }
+        #expect(Deadline.now - begin < 60_000_000_000)
     }
 
     @Test func `Bytes of another form are found by nothing`() throws {
@@ -134,7 +153,9 @@ import ValetTestSupport
     }
 
     @Test func `The general schema and none are the same in a replacement`() throws {
-        let general = ["n": "1", "xdg:schema": "org.freedesktop.Secret.Generic"]
+        let general: [LookupName: String] = [
+            "n": "1", "xdg:schema": "org.freedesktop.Secret.Generic",
+        ]
         #expect(try !replace(item("a", ["n": "1"]), "one"))
         #expect(try replace(item("b", general), "two"))
         #expect(try replace(item("c", ["n": "1"]), "three"))

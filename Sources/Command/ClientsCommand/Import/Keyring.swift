@@ -204,7 +204,8 @@ struct Keyring: ~Copyable {
                         _ = answer.inside("v", "b") { entry.isLocked = answer.flag() ?? true }
                     case "Attributes":
                         _ = answer.inside("v", "a{ss}") {
-                            let lookup = answer.dictionary(atMost: 1_000)
+                            let lookup = answer.pairs(atMost: 1_000, byteCount: .max)
+                                .flatMap { [LookupName: String](pairs: $0) }
                             hasAttributes = lookup != nil
                             entry.lookup = lookup ?? [:]
                         }
@@ -242,7 +243,7 @@ struct Keyring: ~Copyable {
         fileprivate var isLocked = true
         /// The attributes by which programs look for it. For an item without a schema GNOME Keyring
         /// names the general one, once it has stored it.
-        fileprivate(set) var lookup: [String: String] = [:]
+        fileprivate(set) var lookup: [LookupName: String] = [:]
 
         /// The item that the entry becomes.
         fileprivate func item(_ value: SecretValue) -> ImportedItem {
@@ -310,8 +311,9 @@ struct Keyring: ~Copyable {
 
         /// The attributes by which programs look for the item.
         private var comment: String {
-            lookup.withoutGeneralSchema.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-                .joined(separator: ", ")
+            lookup.withoutGeneralSchema.sorted { $0.key < $1.key }.map {
+                "\($0.key.text)=\($0.value)"
+            }.joined(separator: ", ")
         }
     }
 }

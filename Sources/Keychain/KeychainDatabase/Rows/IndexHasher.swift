@@ -140,19 +140,18 @@ package final class IndexHasher: Sendable {
 
     /// The hashes of all lookup attributes, in the order of their names: docs/FORMAT.md §6.5.
     func lookupHashes(_ attributes: LookupAttributes, group: AccessGroup) -> [IndexHash] {
-        attributes.values.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map {
-            name, value in
+        attributes.values.sorted { $0.key < $1.key }.map { name, value in
             lookupHash(name, value, group: group)
         }
     }
 
     /// The hash of one lookup attribute of a generic password in `group`: docs/FORMAT.md §6.5.
-    func lookupHash(_ name: String, _ value: String, group: AccessGroup) -> IndexHash {
+    func lookupHash(_ name: LookupName, _ value: String, group: AccessGroup) -> IndexHash {
         var parts = LengthPrefixed(reservingByteCount: 192)
         parts.append(ItemClass.genericPassword.rawValue)
         parts.append(Self.lookupTags.lowerBound)
         parts.append(group.rawValue)
-        parts.append(name)
+        parts.append(name.text)
         parts.append(value)
         return attributes.indexHash(appending: parts)
     }

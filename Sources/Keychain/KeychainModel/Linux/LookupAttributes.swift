@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetSealing
+package import ValetSealing
 internal import ValetSystem
 
 /// The attributes by which programs of the Secret Service look for an item: names with values
@@ -13,11 +13,11 @@ package struct LookupAttributes: Equatable, Sendable {
     /// The bytes of all names and values together.
     package static let maximalByteCount = 256 << 10
 
-    package let values: [String: String]
+    package let values: [LookupName: String]
 
     /// - Returns: nil for more than ``maximalCount``, or more than ``maximalByteCount`` bytes.
-    package init?(_ values: [String: String]) {
-        let byteCount = values.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+    package init?(_ values: [LookupName: String]) {
+        let byteCount = values.reduce(0) { $0 + $1.key.text.utf8.count + $1.value.utf8.count }
         guard values.count <= Self.maximalCount, byteCount <= Self.maximalByteCount else {
             return nil
         }
@@ -29,46 +29,16 @@ package struct LookupAttributes: Equatable, Sendable {
         guard case .bytes(let bytes)? = value else { return nil }
         do {
             var reader = ByteReader(bytes, malformed: SystemError.row(.damagedContent))
-            let named = try [Name: String](from: &reader)
+            let values = try [LookupName: String](from: &reader)
             try reader.finish()
-            self.init(named)
+            self.init(values)
         } catch {
             return nil
         }
     }
 
     /// The form in which an item stores them.
-    package var attributeValue: AttributeValue {
-        let named = values.map { (Name(text: $0.key), $0.value) }
-        return .bytes([UInt8](fields: Dictionary(uniqueKeysWithValues: named)))
-    }
-
-    /// - Returns: nil also for two names that are the same text in Unicode.
-    private init?(_ named: [Name: String]) {
-        var values: [String: String] = [:]
-        for (name, value) in named { values[name.text] = value }
-        guard values.count == named.count else { return nil }
-        self.init(values)
-    }
-
-    /// A name as its bytes, in whose order names are stored.
-    private struct Name: Hashable, Comparable, ByteField {
-        let text: String
-
-        init(text: String) { self.text = text }
-
-        init<E>(from reader: inout ByteReader<E>) throws(E) { text = try String(from: &reader) }
-
-        func append(to bytes: inout [UInt8]) { text.append(to: &bytes) }
-
-        func hash(into hasher: inout Hasher) { hasher.combine(Array(text.utf8)) }
-
-        static func == (left: Name, right: Name) -> Bool { left.text.hasSameBytes(as: right.text) }
-
-        static func < (left: Name, right: Name) -> Bool {
-            left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
-        }
-    }
+    package var attributeValue: AttributeValue { .bytes([UInt8](fields: values)) }
 
     /// Compares values by their bytes: two texts that are equal in Swift may be different values.
     package static func == (left: LookupAttributes, right: LookupAttributes) -> Bool {
@@ -79,42 +49,88 @@ package struct LookupAttributes: Equatable, Sendable {
     package func contain(_ others: LookupAttributes) -> Bool { values.contain(others.values) }
 
     /// The attribute that says what an item's attributes mean.
-    package static let schema = "xdg:schema"
+    package static let schema: LookupName = "xdg:schema"
     /// The schema of items without one. Programs search with it for items that were stored without
     /// it, and the other way round.
     package static let generalSchema = "org.freedesktop.Secret.Generic"
 }
 
-extension [String: String] {
+/// The name of a lookup attribute: its bytes, in whose order names are stored.
+///
+/// A name is any text that a program sends. `String` compares and hashes a normal form, which takes
+/// quadratic time for a letter with many accents.
+package struct LookupName: Hashable, Comparable, Sendable {
+    package let text: String
+    /// Of all bytes, so that a name is read once, however often it is looked up.
+    private let digest: Int
+
+    package init(_ text: String) {
+        self.text = text
+        var hasher = Hasher()
+        hasher.combine(Array(text.utf8))
+        digest = hasher.finalize()
+    }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(digest) }
+
+    package static func == (left: LookupName, right: LookupName) -> Bool {
+        left.digest == right.digest && left.text.hasSameBytes(as: right.text)
+    }
+
+    package static func < (left: LookupName, right: LookupName) -> Bool {
+        left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+    }
+}
+
+extension LookupName: ByteField {
+    package init<E>(from reader: inout ByteReader<E>) throws(E) {
+        self.init(try String(from: &reader))
+    }
+
+    package func append(to bytes: inout [UInt8]) { text.append(to: &bytes) }
+}
+
+extension LookupName: ExpressibleByStringInterpolation {
+    package init(stringLiteral text: String) { self.init(text) }
+}
+
+extension [LookupName: String] {
+    /// - Returns: nil for a name with two values.
+    package init?(pairs: [(name: String, value: String)]) {
+        self.init(pairs.map { (LookupName($0.name), $0.value) }) { $1 }
+        guard count == pairs.count else { return nil }
+    }
+
+    /// In the order of the names.
+    package var pairs: [(name: String, value: String)] {
+        sorted { $0.key < $1.key }.map { ($0.key.text, $0.value) }
+    }
+
     package var haveGeneralSchema: Bool {
-        self[LookupAttributes.schema] == LookupAttributes.generalSchema
+        self[LookupAttributes.schema]?.hasSameBytes(as: LookupAttributes.generalSchema) == true
     }
 
     /// The same for attributes that differ only in whether they name the general schema.
-    package var withoutGeneralSchema: [String: String] {
+    package var withoutGeneralSchema: [LookupName: String] {
         haveGeneralSchema ? filter { $0.key != LookupAttributes.schema } : self
     }
 
     /// Whether a search for `wanted` finds an item that has these.
-    package func areFound(by wanted: [String: String]) -> Bool {
+    package func areFound(by wanted: [LookupName: String]) -> Bool {
         contain(wanted.withoutGeneralSchema)
             && (!wanted.haveGeneralSchema || haveGeneralSchema
                 || self[LookupAttributes.schema] == nil)
     }
 
     /// Whether an item with these takes the place of one with `others`.
-    package func areSameItem(as others: [String: String]) -> Bool {
-        let (own, others) = (withoutGeneralSchema, others.withoutGeneralSchema)
-        return own.count == others.count && own.contain(others)
+    package func areSameItem(as others: [LookupName: String]) -> Bool {
+        let counts = [self, others].map { $0.count - ($0.haveGeneralSchema ? 1 : 0) }
+        return counts[0] == counts[1] && contain(others.withoutGeneralSchema)
     }
 
     /// Whether these have all names of `others` with their values, each with the same bytes.
-    package func contain(_ others: [String: String]) -> Bool {
-        others.allSatisfy { name, value in
-            guard let index = index(forKey: name) else { return false }
-            let (known, own) = self[index]
-            return known.hasSameBytes(as: name) && own.hasSameBytes(as: value)
-        }
+    package func contain(_ others: [LookupName: String]) -> Bool {
+        others.allSatisfy { name, value in self[name]?.hasSameBytes(as: value) == true }
     }
 }
 

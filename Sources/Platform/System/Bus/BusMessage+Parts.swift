@@ -7,10 +7,15 @@ internal import Glibc
 // send the whole message.
 
 extension BusMessage {
-    /// A string, an object path or a signature.
-    package func text(_ type: Unicode.Scalar = "s") -> String? {
+    /// A string, an object path or a signature; nil for one of more than `maximalByteCount` bytes,
+    /// which is not copied.
+    package func text(
+        _ type: Unicode.Scalar = "s", atMost maximalByteCount: Int = .max
+    ) -> String? {
         var text: UnsafePointer<CChar>?
-        guard unsafe library.readBasic(handle, letter(type), &text) > 0, let text = unsafe text
+        guard unsafe library.readBasic(handle, letter(type), &text) > 0, let text = unsafe text,
+            unsafe strnlen(text, maximalByteCount) < maximalByteCount
+                || text[maximalByteCount] == 0
         else { return nil }
         return unsafe String(validatingCString: text)
     }
@@ -73,24 +78,77 @@ extension BusMessage {
         return isRead ? texts : nil
     }
 
-    /// A dictionary of strings; nil for more than `maximalCount` entries, and for two names that
-    /// are the same text in Unicode.
-    package func dictionary(atMost maximalCount: Int) -> [String: String]? {
-        var (values, count): ([String: String], Int) = ([:], 0)
+    /// The names and values of a dictionary of strings; nil for more than `maximalCount`, or more
+    /// than `maximalByteCount` bytes.
+    package func pairs(
+        atMost maximalCount: Int, byteCount maximalByteCount: Int
+    ) -> [(name: String, value: String)]? {
+        var (pairs, rest): ([(name: String, value: String)], Int) = ([], maximalByteCount)
+        var count = 0
         let isRead = inside("a", "{ss}") {
             while count < maximalCount,
                 inside(
                     "e", "ss",
-                    { if let name = text(), let value = text() { values[name] = value } })
+                    {
+                        guard let name = text(atMost: rest),
+                            let value = text(atMost: rest - name.utf8.count)
+                        else { return }
+                        rest -= name.utf8.count + value.utf8.count
+                        pairs.append((name, value))
+                    })
             { count += 1 }
         }
-        return isRead && values.count == count ? values : nil
+        return isRead && pairs.count == count ? pairs : nil
+    }
+
+    /// How many bytes all parts take; nil for more than `maximalCount` parts. Copies nothing.
+    package func byteCount(ofAtMost maximalCount: Int) -> Int? {
+        var (rest, byteCount) = (maximalCount, 0)
+        let isCounted = count(&rest, &byteCount, depth: 0)
+        guard unsafe library.serving.rewind(handle, 1) >= 0 else { return nil }
+        return isCounted ? byteCount : nil
+    }
+
+    /// Counts the parts of the message, or of the container that was entered.
+    private func count(_ rest: inout Int, _ byteCount: inout Int, depth: Int) -> Bool {
+        // No method takes parts as deep as this.
+        guard depth < 16 else { return false }
+        while true {
+            var type: CChar = 0
+            var contents: UnsafePointer<CChar>?
+            let code = unsafe library.peekType(handle, &type, &contents)
+            guard code != 0 else { return true }
+            guard code > 0, rest > 0 else { return false }
+            rest -= 1
+            if unsafe strchr("sog", Int32(type)) != nil {
+                var text: UnsafePointer<CChar>?
+                guard unsafe library.readBasic(handle, type, &text) > 0, let text = unsafe text
+                else { return false }
+                byteCount += unsafe strlen(text)
+            } else if let contents = unsafe contents {
+                if unsafe type == letter("a") && strcmp(contents, "y") == 0 {
+                    guard let count = withBytes({ $0.count }) else { return false }
+                    byteCount += count
+                    continue
+                }
+                guard unsafe library.enterContainer(handle, type, contents) > 0,
+                    count(&rest, &byteCount, depth: depth + 1),
+                    unsafe library.exitContainer(handle) >= 0
+                else { return false }
+            } else {
+                // Numbers, booleans and descriptors have at most eight bytes.
+                var number: UInt64 = 0
+                guard unsafe library.readBasic(handle, type, &number) > 0 else { return false }
+                byteCount += 8
+            }
+        }
     }
 
     // MARK: Writing
 
     /// Appends a string, an object path or a signature.
     package func write(_ text: String, as type: Unicode.Scalar = "s") {
+        written.byteCount += text.utf8.count
         _ = unsafe library.appendBasic(handle, letter(type), text)
     }
 
@@ -113,6 +171,7 @@ extension BusMessage {
 
     /// Appends an array of bytes.
     package func write(_ bytes: Span<UInt8>) {
+        written.byteCount += bytes.count
         unsafe bytes.withUnsafeBytes { bytes in
             _ = unsafe library.appendArray(handle, letter("y"), bytes.baseAddress, bytes.count)
         }
@@ -120,6 +179,7 @@ extension BusMessage {
 
     /// Appends an array of that many bytes, which are zero.
     package func write(byteCount: Int) {
+        written.byteCount += byteCount
         var start: UnsafeMutableRawPointer?
         guard
             unsafe library.serving.arraySpace(handle, letter("y"), byteCount, &start) >= 0,
@@ -168,9 +228,9 @@ extension BusMessage {
         write("a", of: String(type)) { for text in texts { write(text, as: type) } }
     }
 
-    package func write(_ values: [String: String]) {
+    package func write(_ pairs: [(name: String, value: String)]) {
         write("a", of: "{ss}") {
-            for (name, value) in values.sorted(by: { $0.key < $1.key }) {
+            for (name, value) in pairs {
                 write("e", of: "ss") {
                     write(name)
                     write(value)

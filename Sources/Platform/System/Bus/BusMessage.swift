@@ -14,6 +14,12 @@
 
     let handle: OpaquePointer
     let library: SDBusLibrary
+    let written = Tally()
+
+    /// How many bytes were written into a message.
+    final class Tally {
+        var byteCount = 0
+    }
 
     /// Takes ownership of a message.
     @unsafe init(owning handle: OpaquePointer, _ library: SDBusLibrary) {

@@ -101,25 +101,28 @@ internal import ValetCLinux
     }
 
     /// Answers a call with what `body` writes.
+    ///
+    /// - Returns: How many bytes that is.
     package func reply(
         to call: borrowing BusMessage, _ body: (borrowing BusMessage) -> Void
-    ) throws(SystemError) {
+    ) throws(SystemError) -> Int {
         var made: OpaquePointer?
         let code = unsafe connection.library.serving.newReturn(call.handle, &made)
-        _ = unsafe try send(made, code) { message in
+        return unsafe try send(made, code) { message in
             body(message)
             return true
-        }
+        } ?? 0
     }
 
     /// Answers a call with what `body` writes, after `fill` has read that and changed bytes in it:
     /// they do not move any more.
     ///
-    /// - Returns: false, and nothing is sent, if `fill` does, or if the message was not written.
+    /// - Returns: How many bytes that is; nil, and nothing is sent, if `fill` returns false, or if
+    ///   the message was not written.
     package func reply(
         to call: borrowing BusMessage, _ body: (borrowing BusMessage) -> Void,
         fillingIn fill: (borrowing BusMessage) -> Bool
-    ) throws(SystemError) -> Bool {
+    ) throws(SystemError) -> Int? {
         var made: OpaquePointer?
         let code = unsafe connection.library.serving.newReturn(call.handle, &made)
         return unsafe try send(made, code) { message in
@@ -162,21 +165,22 @@ internal import ValetCLinux
         }
     }
 
-    /// Sends a message that `body` completes; if it returns false, returns that.
+    /// Sends a message that `body` completes, and returns how many bytes that writes; nil if it
+    /// returns false.
     private func send(
         _ made: OpaquePointer?, _ code: Int32, _ body: (borrowing BusMessage) -> Bool
-    ) throws(SystemError) -> Bool {
+    ) throws(SystemError) -> Int? {
         guard code >= 0, let made = unsafe made else {
             throw SystemError(.other, during: Self.operation, systemError: -code)
         }
         let message = unsafe BusMessage(owning: made, connection.library)
-        guard body(message) else { return false }
+        guard body(message) else { return nil }
         let result = unsafe connection.library.send(connection.handle, message.handle, nil)
         // A receiver may leave at any time.
         guard result >= 0 || ![ENOTCONN, ECONNRESET, EPIPE].contains(-result) else {
             throw SystemError(.disconnected, during: Self.operation, systemError: -result)
         }
-        return true
+        return message.written.byteCount
     }
 }
 
