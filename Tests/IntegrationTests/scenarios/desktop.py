@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """valet serve: programs that ask for the Secret Service, over a bus of their own."""
 
+import contextlib
 import json
 import os
 import re
@@ -495,13 +496,20 @@ def idle_threads(world):
     desktop.serve()
     desktop.store(b"pass 1", "service", "mail")
     client = world.start(["dbus-monitor", "--session"], desktop.env, **desktop.silence)
-    time.sleep(2)
 
     def wakes():
-        folder = f"/proc/{desktop.service.pid}/task"
-        return {task: re.search(r"^voluntary_ctxt_switches:\s+(\d+)",
-                                open(f"{folder}/{task}/status").read(), re.M)[1]
-                for task in os.listdir(folder)}
+        folder, found = f"/proc/{desktop.service.pid}/task", {}
+        for task in os.listdir(folder):
+            with contextlib.suppress(FileNotFoundError):
+                text = open(f"{folder}/{task}/status").read()
+                found[task] = re.search(r"^voluntary_ctxt_switches:\s+(\d+)", text, re.M)[1]
+        return found
+
+    def rests():
+        before = wakes()
+        time.sleep(3)
+        return wakes() == before
+    wait_for(rests, "the end of what the store began")
     before = wakes()
     # Longer than any pause between looks that a service needs elsewhere.
     time.sleep(32)
