@@ -7,7 +7,7 @@
     // Most programs log `localizedDescription`. On Linux SecItem has this.
 
     extension KeychainFailure: LocalizedError {
-        /// What ``KeychainFailure/description`` says, with the hint.
+        /// What `description` says, with the hint.
         public var errorDescription: String? {
             hint.map { "\(description): \($0)" } ?? description
         }

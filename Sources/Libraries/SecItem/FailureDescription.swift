@@ -7,7 +7,7 @@ public import ValetKeychainModel
 // where this module is not built.
 
 extension KeychainFailure: LocalizedError {
-    /// What ``KeychainFailure/description`` says, with the hint.
+    /// What `description` says, with the hint.
     public var errorDescription: String? {
         hint.map { "\(description): \($0)" } ?? description
     }

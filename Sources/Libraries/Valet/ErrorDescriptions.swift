@@ -43,6 +43,6 @@ extension MigrationError: LocalizedError {
 }
 
 extension ValueCodingError: LocalizedError {
-    /// As ``description``.
+    /// As `description`.
     public var errorDescription: String? { description }
 }

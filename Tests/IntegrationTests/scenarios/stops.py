@@ -2,6 +2,7 @@
 """Processes that are stopped at a system call, and systems that give no locks: every other
 process gets its answer by its deadline."""
 
+import contextlib
 import os
 import signal
 import threading
@@ -54,6 +55,24 @@ def keep_resuming(tracer):
             resume(tracer)
         except (FileNotFoundError, ProcessLookupError):
             return
+
+
+@contextlib.contextmanager
+def resuming(tracer):
+    """Lets the traced process go on wherever it stops meanwhile."""
+    has_ended = threading.Event()
+
+    def go_on_until_then():
+        while not has_ended.wait(0.2):
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                resume(tracer)
+    thread = threading.Thread(target=go_on_until_then, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        has_ended.set()
+        thread.join()
 
 
 def resume(tracer):
