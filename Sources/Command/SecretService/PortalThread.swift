@@ -26,9 +26,7 @@ final class PortalThread: Sendable {
         _ holdings: Holdings, _ policy: PolicyFile, _ note: @escaping @Sendable (String) -> Void
     ) {
         do throws(SystemError) {
-            // What is wrong with the policy is noted by the service itself.
-            let service = try SecretService(
-                .portal, holdings, policy, replacing: true, { _ in })
+            let service = try SecretService(.portal, holdings, policy, replacing: true, note)
             stop.withLock { $0 = service.stopper }
             if isStopped.withLock({ $0 }) { return }
             try service.run(idle: nil)

@@ -211,20 +211,22 @@ extension KeychainSession {
     /// Takes all grants back, also those that are damaged or that this version does not understand.
     ///
     /// - Returns: How many they were.
-    /// - Throws: `damaged` if a row is so damaged that it may belong to any application. Then all
-    ///   others are taken back.
+    /// - Throws: `damaged` if a row is so damaged that it may belong to any application. Then those
+    ///   that can be read are taken back.
     package func removeAllGrants() throws(KeychainFailure) -> Int {
         do {
             return try store.delete([AccessGrant.query(nil)], purging: true, for: ofGrants.caller)
         } catch {
             guard error.code == .damaged else { throw error }
-            for name in Set(try grants().grants.map(\.program.name)).sorted() {
-                _ = try removeGrants(of: name)
-            }
+            var damage: KeychainFailure?
+            var transfer = ItemTransfer()
+            transfer.deletions =
+                try foundGrants(nil)?.readable(noting: &damage).map(\.version) ?? []
+            try ofGrants.perform(transfer)
             throw KeychainFailure(
                 error,
-                hint: "the other grants are taken back; `valet rotate --skip-damaged` sets the "
-                    + "damaged row aside")
+                hint: "the grants that can be read are taken back; `valet rotate --skip-damaged` "
+                    + "sets the others aside")
         }
     }
 }

@@ -101,7 +101,7 @@ import ValetSystem
             "UPDATE item SET nonce = x'00' WHERE number = (SELECT max(number) FROM item)")
         #expect(bench.run("grants", "remove", "/usr/bin/b") == .damaged)
         #expect(bench.run("grants", "remove", "--all") == .damaged)
-        #expect(bench.console.notes.joined().contains("the other grants are taken back"))
+        #expect(bench.console.notes.joined().contains("that can be read are taken back"))
         #expect(try bench.session.grants().grants.isEmpty)
     }
 

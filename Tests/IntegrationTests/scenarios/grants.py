@@ -622,9 +622,11 @@ def portal_policy(world):
     """A policy decides for each Flatpak that asks the portal, and for the program that speaks for it."""
     desktop = Desktop(world)
     desktop.serve()
-    write(desktop, "allow portal flatpak:org.example.Allowed",
+    write(desktop, "log reads", "allow portal flatpak:org.example.Allowed",
           "ask portal flatpak:org.example.Asked", "deny portal flatpak:org.example.Denied")
     by_python(world, desktop, "portal", "answered")
+    wait_for(lambda: "org.example.Allowed reads portal" in desktop.logged(), "the note of a read")
+    expect("Denied reads" not in desktop.logged(), desktop.logged())
     write(desktop, "allow portal flatpak:org.example.Allowed", f"deny portal {PYTHON}")
     by_python(world, desktop, "portal", "refused")
 

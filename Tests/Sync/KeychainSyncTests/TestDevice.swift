@@ -320,3 +320,15 @@ extension SyncHash {
 extension Conflict {
     var text: String? { content?.value?.text }
 }
+
+extension TestDevice {
+    /// Writes a backup, and removes it.
+    func backUp() throws -> BackupReport {
+        let path = keychain.folder + "-backup"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        var request = BackupRequest(path: path)
+        request.cost = .lowest
+        return try store.keychain.backUp(
+            request, passphrase: SecretBytes(copying: Array("passphrase".utf8).span))
+    }
+}

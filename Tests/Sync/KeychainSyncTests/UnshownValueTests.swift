@@ -37,7 +37,7 @@ import ValetTestSupport
         #expect(conflict.author == there.id.high)
         #expect(conflict.shown?.value?.text == "newer")
         #expect(try there.view { try $0.content(of: conflict.id)?.value?.text } == "unsent")
-        #expect(try backUp(there).unshownCount == 1)
+        #expect(try there.backUp().unshownCount == 1)
         let other = try #require(try exchanged { try here.conflicts.first })
         #expect(other.text == "unsent")
         #expect(try there.conflicts.map(\.text) == ["unsent"])
@@ -108,10 +108,10 @@ import ValetTestSupport
         try setAside()
         try exchange()
         #expect(try there.count("SELECT count(*) FROM sync_entry WHERE kind = 8") == 0)
-        #expect(try backUp(there).unshownCount == 1)
+        #expect(try there.backUp().unshownCount == 1)
         let conflict = try #require(try there.conflicts.first)
         try there.update { try $0.drop(conflict.id) }
-        #expect(try backUp(there).unshownCount == 0)
+        #expect(try there.backUp().unshownCount == 0)
         try there.forgetFormerValues()
         #expect(try there.update { try $0.end() } == UnshownValues())
         #expect(try there.replaced.isEmpty)
@@ -308,15 +308,6 @@ import ValetTestSupport
             try device.update { try $0.take(conflict.id) }
         }
         try device.update { _ in }
-    }
-
-    private func backUp(_ device: TestDevice) throws -> BackupReport {
-        let path = device.keychain.folder + "-backup"
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        var request = BackupRequest(path: path)
-        request.cost = .lowest
-        return try device.store.keychain.backUp(
-            request, passphrase: SecretBytes(copying: Array("passphrase".utf8).span))
     }
 }
 
