@@ -24,9 +24,11 @@ struct KeychainItems: SecretItems {
 
     /// The path of an item with that service; nil if it is in no collection.
     static func path(of item: StoredItem, service: String) -> ItemPath? {
-        DesktopItem.collection(ofService: service).map { collection in
-            ItemPath(collection: collection, id: Hexadecimal.text(item.reference.itemID))
-        }
+        DesktopItem.collection(ofService: service).map { path(of: item, in: $0) }
+    }
+
+    private static func path(of item: StoredItem, in collection: String) -> ItemPath {
+        ItemPath(collection: collection, id: Hexadecimal.text(item.reference.itemID))
     }
 
     var query: ItemQuery {
@@ -100,8 +102,14 @@ struct KeychainItems: SecretItems {
     /// - Throws: `locked`; `damaged` if a damaged item may have these attributes.
     func paths(having attributes: [LookupName: String]) throws(KeychainFailure) -> [ItemPath] {
         let query = ItemQuery(.genericPassword, accessGroup: DesktopItem.group)
+        // Thousands of items have the same few services.
+        var collections: [String: String?] = [:]
         return try opened(query, having: attributes).compactMap { item in
-            item.attributes[.service]?.text.flatMap { Self.path(of: item, service: $0) }
+            guard let service = item.attributes[.service]?.text else { return nil }
+            let collection =
+                collections[service] ?? DesktopItem.collection(ofService: service)
+            collections[service] = .some(collection)
+            return collection.map { Self.path(of: item, in: $0) }
         }
     }
 

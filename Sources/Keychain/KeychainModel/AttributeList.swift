@@ -64,6 +64,7 @@ package struct AttributeList: Hashable, Sendable {
     package init?(encoded bytes: ArraySlice<UInt8>) {
         var position = bytes.startIndex
         var last: UInt8 = 0
+        entries.reserveCapacity(Self.usualCount)
         while position < bytes.endIndex {
             guard let part = Part(of: bytes, at: position), part.tag > last,
                 let value = AttributeValue(part.type, encoded: bytes[part.body])
@@ -89,6 +90,8 @@ package struct AttributeList: Hashable, Sendable {
     }
 
     private static let headByteCount = 6
+    /// About how many entries an item has.
+    private static let usualCount = 12
 
     private struct Part {
         let tag: UInt8

@@ -8,6 +8,15 @@ package struct ItemAttributes: Hashable, Sendable {
 
     package init() {}
 
+    /// The attributes in `list`; nil if it has an entry that is none of an item of that class.
+    package init?(_ list: consuming AttributeList, of itemClass: ItemClass) {
+        let areKnown = list.entries.allSatisfy { entry in
+            Attribute(tag: entry.tag)?.exists(in: itemClass) == true
+        }
+        guard areKnown else { return nil }
+        self.list = list
+    }
+
     package subscript(attribute: Attribute) -> AttributeValue? {
         get { list[attribute.tag] }
         set { list[attribute.tag] = newValue }

@@ -20,7 +20,7 @@ from damage import flip
 from faults import ERRORS, INDEX, faults, remove, stops_in_time
 from sandboxes import LIBC, Keys
 from stops import go_on
-from support import COMMAND, CRASH_TEST, ORDINARY, expect, need, scenario
+from support import COMMAND, CRASH_TEST, ORDINARY, Failure, expect, need, scenario
 from truthtable import APPLICATIONS, BASES, ONE, TWO
 
 # The exits of a verb that fails without having had its effect.
@@ -31,6 +31,8 @@ STATUS = ("state", "level", "epoch", "items", "quarantinedRows", "isReadOnly", "
           "isErasePending", "passcodeBound", "fingerprintGated")
 # How many verbs a scenario tries in a test run, and for how long.
 VERBS, SECONDS = 3, 8
+# The names of the verbs to try; none for all.
+CHOSEN = os.environ.get("VALET_TEST_VERBS", "").split()
 
 
 class Row:
@@ -486,9 +488,9 @@ class Table:
 
     def fill(self):
         self.make_other_keychain()
-        names = list(self.verbs)
+        names = [name for name in self.verbs if name in CHOSEN or not CHOSEN]
         if not self.world.is_thorough:
-            names = self.random.sample(names, VERBS)
+            names = self.random.sample(names, min(VERBS, len(names)))
         for name in names:
             row = Row(self.world, name, self.verbs[name])
             found = row.faults()
@@ -503,7 +505,10 @@ class Table:
         for fault in found:
             if end and time.monotonic() > end:
                 break
-            outcome, untruths = row.attempt(fault)
+            try:
+                outcome, untruths = row.attempt(fault)
+            except Failure as failure:
+                raise Failure(f"{row.name}: {fault}\n  {failure}") from failure
             tried += 1
             outcomes[outcome.code] += 1
             for untruth in untruths:

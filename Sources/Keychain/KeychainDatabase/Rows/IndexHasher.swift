@@ -229,18 +229,39 @@ package struct IndexHashes: Hashable {
     ///
     /// - Throws: ``SystemError``: `damagedColumn` unless ``encodedOthers`` gives these bytes.
     package static func others(parsing bytes: [UInt8]) throws(SystemError) -> [UInt8: IndexHash] {
-        guard bytes.count % 17 == 0 else { throw .row(.damagedColumn) }
-        var others: [UInt8: IndexHash] = [:]
-        var last: UInt8 = 0
-        for start in stride(from: 0, to: bytes.count, by: 17) {
-            let tag = bytes[start]
-            guard tag > last, let hash = try? IndexHash(Array(bytes[(start + 1)..<(start + 17)]))
-            else { throw .row(.damagedColumn) }
-            last = tag
-            others[tag] = hash
-        }
-        return others
+        Dictionary(uniqueKeysWithValues: try OtherHashes(bytes).map { ($0.tag, $0.hash) })
     }
+}
+
+/// The column `hashes` as ``IndexHashes/encodedOthers`` writes it. A search looks at thousands of
+/// rows, so this makes no dictionary.
+struct OtherHashes: RandomAccessCollection {
+    private static let byteCount = 17
+    private let bytes: [UInt8]
+
+    let startIndex = 0
+    var endIndex: Int { bytes.count / Self.byteCount }
+
+    /// - Throws: ``SystemError``: `damagedColumn` unless some hashes have this encoding.
+    init(_ bytes: [UInt8]) throws(SystemError) {
+        guard bytes.count % Self.byteCount == 0 else { throw .row(.damagedColumn) }
+        var last: UInt8 = 0
+        for start in stride(from: 0, to: bytes.count, by: Self.byteCount) {
+            guard bytes[start] > last else { throw .row(.damagedColumn) }
+            last = bytes[start]
+        }
+        self.bytes = bytes
+    }
+
+    subscript(index: Int) -> (tag: UInt8, hash: IndexHash) {
+        let start = index * Self.byteCount
+        return (bytes[start], IndexHash(InlineArray { bytes[start + 1 + $0] }))
+    }
+
+    func contains(_ hash: IndexHash) -> Bool { contains { $0.hash == hash } }
+
+    /// The hash with that tag; nil if there is none.
+    func hash(tagged tag: UInt8) -> IndexHash? { first { $0.tag == tag }?.hash }
 }
 
 /// The hashes by which the row of one item is found: its primary key.

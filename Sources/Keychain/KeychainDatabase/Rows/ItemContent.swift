@@ -41,25 +41,23 @@ package struct ItemContent: Hashable {
     /// Parses a ``list``.
     ///
     /// - Throws: ``SystemError``: `damagedContent` if it holds anything else.
-    package init(_ itemClass: ItemClass, _ list: AttributeList) throws(SystemError) {
+    package init(
+        _ itemClass: ItemClass, _ list: consuming AttributeList
+    ) throws(SystemError) {
         guard case .text(let group)? = list[Attribute.accessGroup.tag] else {
             throw .row(.damagedContent)
         }
         accessGroup = AccessGroup(group)
-        attributes = [:]
+        list[Attribute.accessGroup.tag] = nil
         valueByteCount = nil
-        for entry in list.entries where entry.tag != Attribute.accessGroup.tag {
-            if entry.tag == Self.valueByteCountTag {
-                guard case .number(let number) = entry.value,
-                    let size = Int(exactly: number), size >= 0
-                else { throw .row(.damagedContent) }
-                valueByteCount = size
-            } else {
-                guard let attribute = Attribute(tag: entry.tag), attribute.exists(in: itemClass)
-                else { throw .row(.damagedContent) }
-                attributes[attribute] = entry.value
-            }
+        if let byteCount = list[Self.valueByteCountTag] {
+            guard case .number(let number) = byteCount, let size = Int(exactly: number), size >= 0
+            else { throw .row(.damagedContent) }
+            valueByteCount = size
+            list[Self.valueByteCountTag] = nil
         }
+        guard let known = ItemAttributes(list, of: itemClass) else { throw .row(.damagedContent) }
+        attributes = known
         for attribute in itemClass.primaryKeyAttributes
         where attributes[attribute] == nil && !Attribute.variants.contains(attribute) {
             attributes[attribute] = attribute.defaultValue

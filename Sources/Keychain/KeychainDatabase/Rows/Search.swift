@@ -397,11 +397,13 @@ package struct Search {
         guard !lookups.isEmpty || hashed.contains(where: { !isColumn($0.attribute) }) else {
             return hashed.allSatisfy { column($0.attribute, of: row) == $0.hash }
         }
-        guard let others = try? IndexHashes.others(parsing: row.hashes) else { return true }
-        guard lookups.allSatisfy(others.values.contains) else { return false }
+        guard let others = try? OtherHashes(row.hashes) else { return true }
+        guard lookups.allSatisfy(others.contains) else { return false }
         return hashed.allSatisfy { attribute, value, hash in
             if isColumn(attribute) { return column(attribute, of: row) == hash }
-            guard let stored = others[attribute.tag] else { return attribute.matchesDefault(value) }
+            guard let stored = others.hash(tagged: attribute.tag) else {
+                return attribute.matchesDefault(value)
+            }
             return stored == hash
         }
     }
@@ -463,14 +465,13 @@ extension ItemPlace {
 extension SealedRow {
     /// How many lookup attributes the item has, as its columns show; nil if they are damaged.
     package var lookupCount: Int? {
-        let others = try? IndexHashes.others(parsing: hashes)
-        return others?.keys.count(where: IndexHasher.lookupTags.contains)
+        try? OtherHashes(hashes).count { IndexHasher.lookupTags.contains($0.tag) }
     }
 
     /// Whether a search by `hash` should lead to the row.
     fileprivate func has(_ hash: IndexHash) -> Bool {
         [groupHash, serviceHash, header.placeHash, header.accountHash].contains(hash)
-            || (try? IndexHashes.others(parsing: hashes))?.values.contains(hash) == true
+            || (try? OtherHashes(hashes))?.contains(hash) == true
     }
 }
 

@@ -3,7 +3,8 @@
 package import ValetSystem
 
 // The writers' lock: of all processes, one at a time may write, change keys or checkpoint. It is a
-// lock on the file `keychain.lock` (docs/FORMAT.md §2); ``FileLock`` says how it is taken.
+// lock on the file `keychain.lock` (docs/FORMAT.md §2); ``FileLock`` says how it is taken. Who has
+// no connection to write with, as at the making of a keychain, takes it from there.
 
 extension ConnectionPool {
     /// Takes the writers' lock, and checks that the keychain is writable and in its place.

@@ -26,15 +26,10 @@ package struct LookupAttributes: Equatable, Sendable {
 
     /// Parses ``attributeValue``; nil for anything else.
     package init?(_ value: AttributeValue?) {
-        guard case .bytes(let bytes)? = value else { return nil }
-        do {
-            var reader = ByteReader(bytes, malformed: SystemError.row(.damagedContent))
-            let values = try [LookupName: String](from: &reader)
-            try reader.finish()
-            self.init(values)
-        } catch {
+        guard case .bytes(let bytes)? = value, let values = EncodedLookup(bytes).values else {
             return nil
         }
+        self.init(values)
     }
 
     /// The form in which an item stores them.
@@ -139,11 +134,68 @@ extension Attribute {
     /// attributes may name a subset of them.
     package func finds(_ wanted: AttributeValue, in stored: AttributeValue) -> Bool {
         guard self == .lookupAttributes else { return matches(wanted, stored) }
-        // The same attributes have the same bytes.
-        if wanted == stored { return true }
-        guard let wanted = LookupAttributes(wanted), let stored = LookupAttributes(stored) else {
+        guard case (.bytes(let wanted), .bytes(let stored)) = (wanted, stored) else {
             return false
         }
-        return stored.contain(wanted)
+        return EncodedLookup(stored).contains(EncodedLookup(wanted))
+    }
+}
+
+/// The names and values of encoded ``LookupAttributes``, in the order of the names. A search looks
+/// into thousands, so this takes them apart without a copy and without generic code, which is slow
+/// in another module.
+private struct EncodedLookup: Sequence, IteratorProtocol {
+    /// How many pairs follow.
+    private var count: Int?
+    private var rest: ArraySlice<UInt8>
+
+    init(_ bytes: [UInt8]) {
+        rest = bytes[...]
+        count = number()
+    }
+
+    /// nil at the end, and where the bytes are malformed.
+    mutating func next() -> (name: ArraySlice<UInt8>, value: ArraySlice<UInt8>)? {
+        guard let count, count > 0, let name = text(), let value = text() else { return nil }
+        self.count = count - 1
+        return (name, value)
+    }
+
+    /// nil if the bytes are anything but the one encoding of a dictionary.
+    var values: [LookupName: String]? {
+        var pairs = self
+        var (values, last): ([LookupName: String], LookupName?) = ([:], nil)
+        while let (name, value) = pairs.next() {
+            guard let name = String(validating: name, as: UTF8.self).map({ LookupName($0) }),
+                let value = String(validating: value, as: UTF8.self),
+                last.map({ $0 < name }) ?? true
+            else { return nil }
+            (values[name], last) = (value, name)
+        }
+        return pairs.count == 0 && pairs.rest.isEmpty ? values : nil
+    }
+
+    /// Whether these have all names of `others`, with values of the same bytes.
+    func contains(_ others: Self) -> Bool {
+        var own = self
+        return others.allSatisfy { name, value in
+            while let pair = own.next() {
+                if pair.name == name { return pair.value == value }
+            }
+            return false
+        }
+    }
+
+    private mutating func number() -> Int? {
+        let byteCount = MemoryLayout<UInt32>.size
+        guard rest.count >= byteCount else { return nil }
+        defer { rest = rest.dropFirst(byteCount) }
+        return rest.prefix(byteCount).reduce(0) { $0 << 8 | Int($1) }
+    }
+
+    private mutating func text() -> ArraySlice<UInt8>? {
+        guard let byteCount = number(), rest.count >= byteCount else { return nil }
+        defer { rest = rest.dropFirst(byteCount) }
+        return rest.prefix(byteCount)
     }
 }

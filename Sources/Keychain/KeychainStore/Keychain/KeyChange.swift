@@ -4,9 +4,9 @@ internal import ValetKeychainDatabase
 internal import ValetKeychainModel
 internal import ValetSystem
 
-/// One key change: a call that prepares the next epoch, and begins it in one transaction, which
-/// seals every row again (docs/FORMAT.md §4.4). Each passcode change and each recovery is such a
-/// call.
+/// One key change: a call that prepares the next epoch, and begins it in one transaction
+/// (`KeychainPasscodes+KeyChange`), which seals every row again (docs/FORMAT.md §4.4). Each
+/// passcode change and each recovery is such a call.
 struct KeyChange {
     let store: ItemStore
     /// The name of the call in failures.

@@ -5,7 +5,7 @@ package import ValetSealing
 internal import ValetSystem
 
 // Whether a passcode is right: only the right one, stretched (`StretchedRecord`), unwraps the root
-// key of a keybag.
+// key of a keybag. A TPM has checked it before that: `TPMPasscodeCheck`.
 
 extension Protector {
     /// Unwraps the root key of `keybag`, which must be of this kind.

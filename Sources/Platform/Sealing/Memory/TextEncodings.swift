@@ -49,10 +49,15 @@ package enum Base64 {
 package enum Hexadecimal {
     /// Two digits for each byte.
     package static func text(_ bytes: [UInt8]) -> String {
+        // With the null byte at its end.
         let capacity = 2 * bytes.count + 1
-        var text = [CChar](repeating: 0, count: capacity)
-        _ = unsafe sodium_bin2hex(&text, capacity, bytes, bytes.count)
-        return String(decoding: text.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+        return unsafe String(unsafeUninitializedCapacity: capacity) { text in
+            guard let first = text.baseAddress else { return 0 }
+            return unsafe first.withMemoryRebound(to: CChar.self, capacity: capacity) { first in
+                _ = unsafe sodium_bin2hex(first, capacity, bytes, bytes.count)
+                return capacity - 1
+            }
+        }
     }
 
     /// The bytes; nil for anything but pairs of lower-case digits.
