@@ -174,12 +174,24 @@ package struct HeldDescriptor: ~Copyable {
     let number: Int32
     private let identity: FileIdentity
 
-    init(holding descriptor: consuming FileDescriptor) {
-        // A caller that could not open it reads `errno` after this.
-        let reported = errno
-        identity = FileStatus(of: descriptor.number).identity
+    /// - Parameter identity: The file that was opened.
+    init(holding descriptor: consuming FileDescriptor, as identity: FileIdentity) {
+        self.identity = identity
         number = descriptor.release()
-        errno = reported
+    }
+
+    /// If the descriptor is not open, or if the system does not tell what it leads to, the number
+    /// is negative, and `errno` says why.
+    init(holding descriptor: consuming FileDescriptor) {
+        guard descriptor.number >= 0, let status = FileStatus(open: descriptor.number) else {
+            let reported = errno
+            self.init(
+                holding: FileDescriptor(owning: -1),
+                as: FileIdentity(device: 0, inode: 0, byteCount: 0))
+            errno = reported
+            return
+        }
+        self.init(holding: descriptor, as: status.identity)
     }
 
     /// A new eventfd(2), which never blocks. If the process can open no more files, its number is

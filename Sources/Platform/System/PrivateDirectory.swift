@@ -63,7 +63,8 @@ package final class PrivateDirectory: Sendable {
         try facts.check(path: path)
         return PrivateDirectory(
             path: try realPath(path, of: handle, status.identity), givenPath: path,
-            status: status, facts: facts, descriptor: HeldDescriptor(holding: handle))
+            status: status, facts: facts,
+            descriptor: HeldDescriptor(holding: handle, as: status.identity))
     }
 
     /// Opens the folder `name` inside this one: by the handle, so that a folder that has taken the
@@ -81,7 +82,7 @@ package final class PrivateDirectory: Sendable {
         try facts.check(path: path)
         return PrivateDirectory(
             path: path, givenPath: givenPath + "/" + name, status: status, facts: facts,
-            descriptor: HeldDescriptor(holding: handle))
+            descriptor: HeldDescriptor(holding: handle, as: status.identity))
     }
 
     package func path(of name: String) -> String {

@@ -70,9 +70,9 @@ package struct SharedFolder: ~Copyable {
             return try folder(name)
         }
         let made = try folder(name)
-        let inherited = FileStatus(of: made.handle.number).mode & 0o2000
+        let inherited = try made.mode() & 0o2000
         // `inherited` is S_ISGID. File systems without modes refuse this call, and do not need it.
-        _ = fchmod(made.handle.number, 0o700 | groupRights | inherited)
+        _ = fchmod(made.handle.number, try 0o700 | mode() & 0o070 | inherited)
         try sync()
         return made
     }
@@ -142,6 +142,7 @@ package struct SharedFolder: ~Copyable {
     package func write(
         _ bytes: Span<UInt8>, as name: String, temporary: String
     ) throws(SystemError) {
+        let rights = try mode() & 0o060
         let file = FileDescriptor(
             owning: unsafe valet_openat(
                 handle.number, temporary, O_WRONLY | O_CREAT | O_EXCL, 0o600))
@@ -149,7 +150,6 @@ package struct SharedFolder: ~Copyable {
             throw SystemError(errno: errno, during: Self.writing, path: path(of: name))
         }
         var code = file.writeAll(bytes)
-        let rights = groupRights & 0o060
         if rights != 0 { _ = fchmod(file.number, 0o600 | rights) }
         if code == 0, fsync(file.number) != 0 { code = errno }
         if code == 0 { code = handle.rename(temporary, to: name) }
@@ -203,7 +203,12 @@ package struct SharedFolder: ~Copyable {
 
     private func path(of name: String) -> String { path + "/" + name }
 
-    private var groupRights: mode_t { FileStatus(of: handle.number).mode & 0o070 }
+    private func mode() throws(SystemError) -> mode_t {
+        guard let status = FileStatus(open: handle.number) else {
+            throw SystemError(errno: errno, during: Self.operation, path: path)
+        }
+        return status.mode
+    }
 
     private static let operation = "open a shared folder"
     private static let reading = "read a shared file"

@@ -12,6 +12,7 @@ import re
 import shutil
 import sqlite3
 import subprocess
+import threading
 import time
 
 import pages
@@ -189,13 +190,17 @@ class Row:
             os.close(descriptor)
         if watch:
             watch(process)
+        answers = threading.Thread(target=decline, args=[process, master], daemon=True)
+        if at_terminal:
+            answers.start()
         try:
             outcome = self.world.finish(process, None if at_terminal else input, 60,
                                         words=words.split())
             outcome.out = outcome.out or b""
             return outcome
         finally:
-            if master:
+            if at_terminal:
+                answers.join()
                 os.close(master)
 
     def run_verb(self, prefix=(), watch=None):
@@ -379,6 +384,8 @@ class Row:
                 yield f"exit {outcome.code}"
         if not succeeded and fault.writes_to(2):
             yield "fails because nobody can read what it says"
+        if "closed descriptors" in outcome.err:
+            yield "says that other code has closed its descriptors"
         # A helper of docker writes its errors to standard output.
         if not succeeded and not ("error" in outcome.err or outcome.out):
             yield "fails without a word"
@@ -425,6 +432,13 @@ class Row:
                     rb'{"severity":"warning","message":"the user.s keyring cannot be used[^}]*},')
         texts = [re.sub(warnings, b"", one.out) for one in (outcome, self.answer)]
         return not self.verb.reads or texts[0] == texts[1]
+
+
+def decline(process, terminal):
+    """Answers no to every question of a command at its terminal."""
+    while process.poll() is None:
+        os.write(terminal, b"n\n")
+        time.sleep(0.1)
 
 
 class Kernel:
