@@ -17,24 +17,50 @@ final class PolicyFile {
     private var last: Contents?
     /// When the last change takes effect; nil if it has.
     private var settling: Deadline?
+    private let reader: PolicyReader
+    /// Whether an earlier call has not got its answer yet. Others do not wait then.
+    private var isReading = false
 
-    private enum Contents: Equatable {
+    fileprivate enum Contents: Equatable {
         case absent
         case bytes([UInt8])
         case unreadable(String, String?)
     }
 
-    private static let maximalByteCount = 1 << 20
     private static let pause = Duration.milliseconds(250)
+    /// How long the first call waits for the contents.
+    private static let firstPatience = Duration.seconds(5)
+    /// How long the other calls wait together, as long as there is no answer.
+    private let patience: Duration
 
-    /// - Parameter folder: The user's folder for configuration.
-    init(in folder: String) {
-        path = folder + "/valet/secret-service.policy"
+    /// - Parameters:
+    ///   - folder: The user's folder for configuration.
+    ///   - read: Reads the file, which may take for ever; nil if there is none.
+    /// - Throws: ``SystemError`` if the process can open nothing more.
+    init(
+        in folder: String, patience: Duration = .milliseconds(50),
+        reading read: @escaping @Sendable (String) throws(SystemError) -> [UInt8]? = {
+            (path) throws(SystemError) in
+            try SystemFile.contents(of: path, maxByteCount: 1 << 20)
+        }
+    ) throws(SystemError) {
+        self.patience = patience
+        let path = folder + "/valet/secret-service.policy"
+        self.path = path
+        reader = try PolicyReader {
+            do throws(SystemError) {
+                return try read(path).map(Contents.bytes) ?? .absent
+            } catch {
+                return .unreadable("\(error)", error.hint)
+            }
+        }
     }
+
+    deinit { reader.stop() }
 
     /// The policy; nil if there is no file. ``AccessPolicy/closed`` for a moment after a change,
     /// because a file that is written in place is empty at first, and as long as there was no
-    /// policy without a mistake.
+    /// policy without a mistake. While the file system does not answer, the last contents count.
     func current() -> AccessPolicy? {
         let found = contents()
         if found != last {
@@ -51,12 +77,14 @@ final class PolicyFile {
     }
 
     private func contents() -> Contents {
-        do throws(SystemError) {
-            let bytes = try SystemFile.contents(of: path, maxByteCount: Self.maximalByteCount)
-            return bytes.map(Contents.bytes) ?? .absent
-        } catch {
-            return .unreadable("\(error)", error.hint)
+        isReading = isReading && reader.answer(before: .immediately) == nil
+        if !isReading {
+            reader.ask()
+            let patience = last == nil ? Self.firstPatience : patience
+            if let answer = reader.answer(before: Deadline(after: patience)) { return answer }
+            isReading = true
         }
+        return last ?? .unreadable("its file system does not answer", nil)
     }
 
     private func read(_ contents: Contents) {
@@ -89,5 +117,38 @@ final class PolicyFile {
     private static func failure(_ message: String, _ hint: String?) -> KeychainFailure {
         KeychainFailure(
             .invalidRequest, during: "read the policy", message: message, hint: hint)
+    }
+}
+
+/// Reads the file of the policy on a thread of its own, because its file system may not answer.
+private final class PolicyReader: Sendable {
+    /// Rung to read, and when that is done.
+    private let asked: Bell
+    private let answered: Bell
+    private let contents = Lock<PolicyFile.Contents?>(nil)
+    private let isStopped = Lock(false)
+
+    init(_ read: @escaping @Sendable () -> PolicyFile.Contents) throws(SystemError) {
+        asked = try Bell()
+        answered = try Bell()
+        try BackgroundThread.start { [self] in
+            while asked.wait(until: .never), !isStopped.withLock({ $0 }) {
+                let found = read()
+                contents.withLock { $0 = found }
+                answered.ring()
+            }
+        }
+    }
+
+    func stop() {
+        isStopped.withLock { $0 = true }
+        asked.ring()
+    }
+
+    func ask() { asked.ring() }
+
+    /// The contents that were asked for; nil if the file system has not answered by the deadline.
+    func answer(before deadline: Deadline) -> PolicyFile.Contents? {
+        answered.wait(until: deadline) ? contents.withLock { $0 } : nil
     }
 }

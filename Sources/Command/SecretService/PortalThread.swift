@@ -17,15 +17,16 @@ final class PortalThread: Sendable {
     ) throws(SystemError) {
         hasEnded = try Bell()
         try BackgroundThread.start { [self] in
-            serve(holdings, PolicyFile(in: folder), note)
+            serve(holdings, policyIn: folder, note)
             hasEnded.ring()
         }
     }
 
     private func serve(
-        _ holdings: Holdings, _ policy: PolicyFile, _ note: @escaping @Sendable (String) -> Void
+        _ holdings: Holdings, policyIn folder: String, _ note: @escaping @Sendable (String) -> Void
     ) {
         do throws(SystemError) {
+            let policy = try PolicyFile(in: folder)
             let service = try SecretService(.portal, holdings, policy, replacing: true, note)
             stop.withLock { $0 = service.stopper }
             if isStopped.withLock({ $0 }) { return }

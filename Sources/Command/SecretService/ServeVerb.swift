@@ -127,7 +127,13 @@ package enum ServeVerb {
 
     /// The policy's file, if it can be used now.
     private static func checkedPolicy() throws(CLIError) -> PolicyFile {
-        let policy = PolicyFile(in: try UserFolders().configuration)
+        let configuration = try UserFolders().configuration
+        let policy: PolicyFile
+        do {
+            policy = try PolicyFile(in: configuration)
+        } catch {
+            throw failure(error)
+        }
         _ = policy.current()
         guard let problem = policy.problem else { return policy }
         throw CLIError(

@@ -221,7 +221,7 @@ private final class Gate: Sendable {
             try Data(text.utf8).write(to: URL(fileURLWithPath: path))
             unsafe _ = chmod(path, 0o644)
         }
-        let file = PolicyFile(in: folder.path)
+        let file = try PolicyFile(in: folder.path, patience: .seconds(5))
         #expect(file.current() == nil && file.problem == nil)
         try write("deny")
         #expect(settled(file)?.isClosed == true && file.problem != nil)
@@ -232,6 +232,26 @@ private final class Gate: Sendable {
             try write(text)
             #expect(settled(file)?.rules.first?.access == .ask && file.problem != nil)
         }
+    }
+
+    // Promise: 20.7
+    @Test(.timeLimit(.minutes(2)))
+    func `While its file system does not answer, the last policy stays, and only one call waits`()
+        throws
+    {
+        let gate = DispatchSemaphore(value: 1)
+        let contents = Lock("ask login *\n")
+        let file = try PolicyFile(in: "/", patience: .milliseconds(500)) { _ in
+            gate.wait()
+            defer { gate.signal() }
+            return contents.withLock { Array($0.utf8) }
+        }
+        #expect(file.current()?.rules.first?.access == .ask)
+        gate.wait()
+        contents.withLock { $0 = "deny login *\n" }
+        for _ in 0..<1_000 { #expect(file.current()?.rules.first?.access == .ask) }
+        gate.signal()
+        #expect(settled(file)?.rules.first?.access == .deny)
     }
 
     // Promise: 20.7
@@ -248,7 +268,7 @@ private final class Gate: Sendable {
         let path = folder.path + "/away/valet/secret-service.policy"
         try Data("ask login *\n".utf8).write(to: URL(fileURLWithPath: path))
         unsafe _ = chmod(path, 0o644)
-        let file = PolicyFile(in: folder.path + "/link")
+        let file = try PolicyFile(in: folder.path + "/link", patience: .seconds(5))
         #expect(file.current()?.rules.first?.access == .ask && file.problem == nil)
         let place =
             switch lost {
@@ -261,7 +281,7 @@ private final class Gate: Sendable {
         let isRemoved = !lost.hasPrefix("what")
         let access = settled(file)?.rules.first?.access
         #expect(access == (isRemoved ? nil : .ask) && (file.problem == nil) == isRemoved)
-        let next = PolicyFile(in: folder.path + "/link").current()
+        let next = try PolicyFile(in: folder.path + "/link", patience: .seconds(5)).current()
         #expect(isRemoved ? next == nil : next?.isClosed == true)
         try manager.moveItem(atPath: place + ".gone", toPath: place)
         #expect(settled(file)?.rules.first?.access == .ask && file.problem == nil)
