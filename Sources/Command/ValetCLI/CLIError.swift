@@ -18,6 +18,8 @@ package struct CLIError: Error, Hashable, Sendable {
     package let message: String
     /// What helps.
     package let hint: String?
+    /// The KEY and options of each item that may be meant, as a shell reads them.
+    var choices: [String] = []
     /// Whether one item is damaged, and not the keychain.
     private(set) var isOfDamagedItem = false
 
@@ -29,17 +31,23 @@ package struct CLIError: Error, Hashable, Sendable {
 
     /// The same error, with the place of the text that led to it.
     func at(_ place: String) -> CLIError {
-        CLIError(code, "\(place): \(message)", hint: hint)
+        var error = CLIError(code, "\(place): \(message)", hint: hint)
+        error.choices = choices
+        return error
     }
 
     /// For callers that asked for JSON.
     var json: JSON {
-        .object([
-            "error": .object([
-                "code": .string("\(code)"), "exitCode": .number(code.rawValue),
-                "message": .string(message), "hint": .text(hint),
-            ])
-        ])
+        var members: [JSON.Member] = [
+            JSON.Member(name: "code", value: .string("\(code)")),
+            JSON.Member(name: "exitCode", value: .number(code.rawValue)),
+            JSON.Member(name: "message", value: .string(message)),
+            JSON.Member(name: "hint", value: .text(hint)),
+        ]
+        if !choices.isEmpty {
+            members.append(JSON.Member(name: "choices", value: .array(choices.map(JSON.string))))
+        }
+        return .object(["error": .object(members)])
     }
 
     package static func usage(_ message: String, hint: String? = nil) -> CLIError {

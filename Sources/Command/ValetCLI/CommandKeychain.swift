@@ -59,6 +59,53 @@ struct CommandKeychain {
     }
 }
 
+extension CommandKeychain {
+    /// How many titles a message has.
+    private static let shownCount = 10
+
+    /// The passwords of the application that no valet stored, as far as the options of `scope`
+    /// allow them; none if they choose a valet.
+    func logins(_ scope: Scope, _ pattern: NamePattern? = nil) throws(CLIError) -> [StoredItem] {
+        guard !scope.isIdentifierChosen else { return [] }
+        return Self.logins(try requesting(items(Self.loginQueries(scope))), pattern)
+    }
+
+    private static func loginQueries(_ scope: Scope) -> [ItemQuery] {
+        ItemClass.allCases.map { itemClass in
+            var query = ItemQuery(
+                itemClass, accessGroup: scope.requester.group,
+                synchronizable: scope.synchronizable)
+            if scope.isAccessibilityChosen { query.protectionClass = scope.accessibility }
+            return query
+        }
+    }
+
+    private static func logins(_ items: [StoredItem], _ pattern: NamePattern?) -> [StoredItem] {
+        items.filter { !$0.owner.isValet && pattern?.matches($0.name) != false }
+            .sorted { $0.name < $1.name }
+    }
+
+    /// Says which passwords a verb for the secrets of a valet leaves, as far as they can be read:
+    /// nobody is asked for that.
+    func noteLogins(staying scope: Scope, _ pattern: NamePattern?, _ hint: String) {
+        guard !scope.isIdentifierChosen,
+            let found = try? session.find(Self.loginQueries(scope)).items
+        else { return }
+        var damage: KeychainFailure?
+        let left = Self.logins(found.readable(noting: &damage), pattern)
+        guard !left.isEmpty else { return }
+        let count = left.count == 1 ? "1 password stays" : "\(left.count) passwords stay"
+        unlocking.console.note("valet: \(count): \(Self.titles(left))")
+        unlocking.console.hint(hint)
+    }
+
+    /// The titles of some items, in one line.
+    static func titles(_ items: [StoredItem]) -> String {
+        items.prefix(shownCount).map(\.title).joined(separator: ", ")
+            + (items.count > shownCount ? ", …" : "")
+    }
+}
+
 /// Changing what was read before.
 extension CommandKeychain {
     /// How often another program may be faster.
@@ -100,6 +147,10 @@ extension StoredItem {
     var name: String { ListedItem.text(attributes[.account]) }
     /// The valet, service or server.
     var owner: ItemOwner { ItemOwner(itemClass, attributes, in: accessGroup) }
+    /// The item in messages: "'key'", or "'anna' of 'mail.example.com'" for a password.
+    var title: String {
+        owner.isValet ? quoted(name) : "\(quoted(name)) of \(quoted(owner.name))"
+    }
 }
 
 extension KeychainStatus {

@@ -85,6 +85,7 @@ extension Console {
 
     package func report(_ error: CLIError) {
         note("valet: error: \(error.message)")
+        for choice in error.choices { note("valet:     \(choice)") }
         if let hint = error.hint { self.hint(hint) }
     }
 

@@ -16,7 +16,7 @@ struct ItemSelection: Hashable, Sendable {
     /// nil for the secret of a valet.
     let password: PasswordOptions?
 
-    /// Reads the key, and opens the keychain.
+    /// Reads the key, and opens the keychain: for a verb that stores an item, which may be new.
     func target(_ context: Context) throws(CLIError) -> ItemTarget {
         try target(in: try context.keychain(for: scope.requester))
     }
@@ -27,29 +27,98 @@ struct ItemSelection: Hashable, Sendable {
         return ItemTarget(scope: scope, key: key, form: form(key), keychain: keychain)
     }
 
+    /// Like ``target(_:)``, for a verb about an item that exists: KEY may also be what a login is
+    /// known by, ``ItemTarget/orLogin(orRemoved:)``.
+    func existing(
+        _ context: Context, orRemoved includesRemoved: Bool = false
+    ) throws(CLIError) -> ItemTarget {
+        try target(context).orLogin(orRemoved: includesRemoved)
+    }
+
     private func form(_ key: String?) -> ItemTarget.Form {
         guard let password else { return .secret }
-        var query = scope.query(password)
-        if let key { query.attributes[.account] = .text(password.keyPrefix + key) }
-        return .password(query)
+        return .password(PasswordSearch(password, account: key, in: scope))
     }
 
     /// Searches for everything that the options choose, whatever its key.
     var queries: [ItemQuery] {
-        password.map { [scope.query($0)] } ?? scope.chosenServices.map(\.query)
+        guard case .password(let search) = form(nil) else {
+            return scope.chosenServices.map(\.query)
+        }
+        return search.queries
+    }
+}
+
+/// How the passwords are found that a command line chooses, or one that was found before.
+struct PasswordSearch: Hashable, Sendable {
+    /// The classes that are searched.
+    var classes: [ItemClass]
+    /// What the passwords must have, as it was given.
+    var attributes: ItemAttributes
+    /// What a new one gets, and what counts if nothing has ``attributes``: the same server in its
+    /// canonical form.
+    var canonical: ItemAttributes?
+    var itemID: [UInt8]?
+    var group: AccessGroup?
+    var synchronizable: ItemQuery.Synchronizable
+    var protectionClass: ProtectionClass?
+
+    init(_ password: PasswordOptions, account: String?, in scope: Scope) {
+        classes = password.itemClasses
+        (attributes, canonical) = (password.attributes, password.canonical)
+        if let account {
+            let name = AttributeValue.text(password.keyPrefix + account)
+            attributes[.account] = name
+            canonical?[.account] = name
+        }
+        itemID = password.itemID
+        group = scope.requester.group
+        synchronizable = scope.synchronizable
+        protectionClass = scope.isAccessibilityChosen ? scope.accessibility : nil
+    }
+
+    /// The search for one item by its whole name, wherever it is read.
+    init(_ item: StoredItem) {
+        classes = [item.itemClass]
+        attributes = item.asNew.attributes
+        group = item.accessGroup
+        synchronizable = item.isSynchronizable ? .synchronizedOnly : .localOnly
+    }
+
+    /// The searches of ``attributes``, one for each class, then those of ``canonical``.
+    var queries: [ItemQuery] {
+        let typed = attributes
+        let others = canonical.map { canonical in
+            // An item may lack the protocol of a URL.
+            canonical.filter { $0.key != .protocol || typed[.protocol] != nil }
+        }
+        return [typed, others].compactMap(\.self).flatMap { attributes in
+            classes.map { itemClass in
+                var query = ItemQuery(
+                    itemClass, attributes: attributes, accessGroup: group,
+                    synchronizable: synchronizable)
+                query.protectionClass = protectionClass
+                query.reference = itemID.map {
+                    PersistentReference(itemClass: itemClass, itemID: $0)
+                }
+                return query
+            }
+        }
+    }
+
+    /// What the first searches find that find anything: an exact name comes before its canonical
+    /// form.
+    func found(in each: [FoundItems<StoredItem>]) -> FoundItems<StoredItem> {
+        for start in stride(from: 0, to: each.count, by: classes.count) {
+            let end = min(start + classes.count, each.count)
+            let found = FoundItems(joining: Array(each[start..<end]))
+            if !found.isEmpty { return found }
+        }
+        return FoundItems()
     }
 }
 
 extension Scope {
-    /// A search for the passwords that the options choose.
-    fileprivate func query(_ password: PasswordOptions) -> ItemQuery {
-        var query = ItemQuery(
-            password.itemClass, attributes: password.attributes, accessGroup: requester.group,
-            synchronizable: synchronizable)
-        if isAccessibilityChosen { query.protectionClass = accessibility }
-        return query
-    }
-
     /// Whether the options choose an item of the application.
     ///
     /// - Parameter isNarrow: Whether only the valet of that identifier is meant.
@@ -71,7 +140,7 @@ struct ItemTarget {
     enum Form {
         /// A secret, in one of the valets of the scope: ``SecretPlaces``.
         case secret
-        case password(ItemQuery)
+        case password(PasswordSearch)
     }
 
     let scope: Scope
@@ -79,6 +148,10 @@ struct ItemTarget {
     let key: String?
     let form: Form
     let keychain: CommandKeychain
+    /// The services that have a secret of that name, if they were looked up just now.
+    var known: [PasswordService]?
+    /// What KEY is to the login that it leads to, as "label"; nil if KEY is a name.
+    var alias: String?
 
     var session: KeychainSession { keychain.session }
 
@@ -94,16 +167,21 @@ struct ItemTarget {
     }
 
     var title: String {
-        guard case .password(let query) = form else { return quoted(name) }
-        let parts = Self.named.compactMap { attribute, word in
-            query.attributes[attribute].map { value in
-                let text = ListedItem.text(value)
-                return "\(word) "
-                    + quoted(attribute == .protocol ? NetworkProtocol.name(text) : text)
-            }
+        guard case .password(let search) = form else { return quoted(name) }
+        var parts = Self.named.compactMap { attribute, word -> String? in
+            // The whole name of an item also says what it does not have.
+            guard let value = search.attributes[attribute],
+                attribute == .service || value != attribute.defaultValue
+            else { return nil }
+            let text = ListedItem.text(value)
+            return "\(word) " + quoted(attribute == .protocol ? NetworkProtocol.name(text) : text)
         }
+        if let id = search.itemID { parts.append("id " + quoted(Hexadecimal.text(id))) }
         return "password with " + parts.joined(separator: ", ")
     }
+
+    /// The title, and what KEY is to the item if it is not its name.
+    var fullTitle: String { alias.map { "\(title) (\($0))" } ?? title }
 
     private static let named: [(Attribute, String)] = [
         (.service, "service"), (.server, "server"), (.protocol, "protocol"), (.port, "port"),
@@ -151,8 +229,7 @@ struct ItemTarget {
     var queries: [ItemQuery] {
         switch form {
         case .secret: secretQueries
-        // If no password matches, those for the same server in its canonical form count.
-        case .password(let query): [query] + (query.canonical.map { [$0] } ?? [])
+        case .password(let search): search.queries
         }
     }
 
@@ -161,20 +238,14 @@ struct ItemTarget {
     /// - Throws: ``ExitCode/usage`` if there are several; ``ExitCode/damaged`` if a damaged one may
     ///   match: it may be the wanted one.
     func one(of each: [FoundItems<StoredItem>]) throws(CLIError) -> StoredItem? {
-        guard case .password = form else {
+        guard case .password(let search) = form else {
             guard let found = try oneService(in: each)?.found else { return nil }
             // Several groups may have it. The command line means that of the first one.
             return try requesting(found.items).first
         }
-        guard let found = each.first(where: { !$0.isEmpty }) else { return nil }
-        let items = try requesting(found.items)
+        let items = try requesting(search.found(in: each).items)
         guard items.count > 1 else { return items.first }
-        let shown = items.prefix(5).map { "\(quoted($0.name)) of \(quoted($0.owner.name))" }
-        let rest = items.count > 5 ? ", and \(items.count - 5) more" : ""
-        throw .usage(
-            "\(items.count) passwords match: \(shown.joined(separator: ", "))\(rest)",
-            hint: "name one with KEY, --service, --server, --port, --protocol, --label, --cloud, "
-                + "--local or --accessibility")
+        throw several(items)
     }
 
     /// Whether there is such an item, damaged or not. Never reads the value.
@@ -204,78 +275,6 @@ struct ItemTarget {
         }
     }
 
-    // MARK: - Writing
-
-    /// Changes the password that matches, and adds one if there is none.
-    ///
-    /// - Parameter isOnlyIfAbsent: Whether to fail with ``ExitCode/alreadyThere`` if the item
-    ///   exists.
-    func storePassword(
-        _ value: SecretValue, _ query: ItemQuery, ifAbsent isOnlyIfAbsent: Bool
-    ) throws(CLIError) {
-        var wanted = query
-        // These are attributes to set: they do not select the item.
-        wanted.attributes[.label] = nil
-        wanted.protectionClass = nil
-        let other = ItemTarget(
-            scope: scope, key: key, form: .password(wanted), keychain: keychain)
-        guard !isOnlyIfAbsent else {
-            // Also fails for a damaged password, which an added one would set aside. One that a
-            // plain `set` would change may have attributes that the command line leaves out.
-            guard try !other.contains() else { throw alreadyThere }
-            return try addPassword(value, query)
-        }
-        var changes = ItemChanges(
-            protectionClass: scope.isAccessibilityChosen ? scope.accessibility : nil)
-        changes.attributes[.label] = query.attributes[.label]
-        let update = changes
-        _ = try keychain.repeating(title) { () throws(CLIError) -> Int? in
-            guard let existing = try other.detailsIfAny() else {
-                do throws(KeychainFailure) {
-                    try keychain.attempt(session.set(newPassword(query), value: value))
-                    return 1
-                } catch {
-                    throw unnamed(error)
-                }
-            }
-            return try keychain.unlessChanged(
-                session.update(ItemQuery(existing.reference), update, value: value))
-        }
-    }
-
-    private func addPassword(_ value: SecretValue, _ query: ItemQuery) throws(CLIError) {
-        do {
-            // One step of the keychain: looking first would miss what another program adds.
-            _ = try keychain.attempt(session.add(newPassword(query), value: value))
-        } catch {
-            throw error.code == .duplicateItem ? alreadyThere : unnamed(error)
-        }
-    }
-
-    private func unnamed(_ failure: KeychainFailure) -> CLIError {
-        guard failure.code == .invalidRequest else { return CLIError(failure) }
-        return .usage(
-            "a new password needs KEY, its account, and '--service', '--server' or "
-                + "'--keychain-swift'")
-    }
-
-    /// The password to add.
-    ///
-    /// - Throws: `invalidRequest` without an account, or without service and server.
-    func newPassword(_ query: ItemQuery) throws(KeychainFailure) -> NewItem {
-        let place: Attribute = query.itemClass == .genericPassword ? .service : .server
-        guard query.attributes[.account] != nil, query.attributes[place] != nil else {
-            throw KeychainFailure(
-                .invalidRequest, during: "store a password",
-                message: "a new password needs an account, and a service or server")
-        }
-        var attributes = query.attributes
-        if let server = query.canonical?.attributes[.server] { attributes[.server] = server }
-        return NewItem(
-            query.itemClass, attributes: attributes, accessGroup: query.accessGroup,
-            isSynchronizable: scope.isCloud, protectionClass: scope.accessibility)
-    }
-
     /// Deletes the item. Returns how many were deleted: one.
     func delete() throws(CLIError) -> Int {
         guard case .password = form else {
@@ -299,10 +298,13 @@ struct ItemTarget {
     /// The error for a failed request about the item.
     func error(_ failure: KeychainFailure) -> CLIError {
         guard failure.code == .itemNotFound else { return CLIError(failure) }
-        return CLIError(
+        let others = namesakes()
+        let error = CLIError(
             .notFound, "no \(title) in \(place)",
-            hint: otherPlace ?? similarName ?? failure.commandHint.map(Escaping.printable)
-                ?? listHint)
+            hint: others.count == 1
+                ? hint(to: others[0])
+                : similarName ?? failure.commandHint.map(Escaping.printable) ?? listHint)
+        return others.count < 2 ? error : choosing(among: others, error)
     }
 
     /// A name here that looks like the key, for a person who has mistyped it.
@@ -328,33 +330,27 @@ struct ItemTarget {
         if let application = scope.requester.application {
             list += " --app " + Escaping.printable(application)
         }
-        return "'\(list)' shows the names here, 'valet search \(pattern)' those of all "
-            + "applications"
+        return "'\(list)' shows all names of the application, 'valet search \(pattern)' those of "
+            + "all applications"
     }
 
-    /// Where else the application has something of that name.
-    private var otherPlace: String? {
-        guard let key else { return nil }
+    /// What the application has of that name elsewhere.
+    private func namesakes() -> [StoredItem] {
+        guard let key else { return [] }
         let queries = ItemClass.allCases.map { itemClass in
             ItemQuery(itemClass, attributes: [.account: .text(key)], synchronizable: .any)
         }
         // An error, as for a locked class, counts as "not found".
-        let found = (try? keychain.items(queries)) ?? []
+        let found = ((try? keychain.items(queries)) ?? []).filter { hint(to: $0) != nil }
         // An item whose owner has the chosen name is the likeliest.
         let near = found.filter { $0.owner.name == scope.identifier }
-        return (near + found).lazy.compactMap { self.hint(to: $0) }.first
+        return near + found.filter { $0.owner.name != scope.identifier }
     }
 
     private func hint(to item: StoredItem) -> String? {
         guard item.owner.kind != .enclaveValet else { return nil }
         guard item.owner.isValet else {
-            let name = Escaping.printable(item.owner.name)
-            let option =
-                switch item.owner.kind {
-                case .internet: "--server \(name)"
-                default: name.isEmpty ? "--keychain-swift" : "--service \(name)"
-                }
-            return "another program stored it as a password: use '\(option)'"
+            return "another program stored it as a password: '\(words(for: item))' chooses it"
         }
         guard item.accessGroup.rawValue == keychain.applicationIdentifier,
             ProtectionClass.offered.contains(item.protectionClass)

@@ -17,6 +17,8 @@ package indirect enum JSON: Hashable, Sendable {
     case object([Member])
 
     package static func text(_ text: String?) -> JSON { text.map(JSON.string) ?? .null }
+    /// Null for an empty text.
+    static func textIfAny(_ text: String?) -> JSON { text == "" ? .null : .text(text) }
     package static func number(_ number: (some BinaryInteger)?) -> JSON {
         number.map { .integer(String($0)) } ?? .null
     }

@@ -37,6 +37,8 @@ extension ListedItem {
         Self.pack(accessibility, to: &bytes)
         Self.pack(requirement ?? "", to: &bytes)
         Self.pack(label, to: &bytes)
+        bytes.append(login == nil ? 0 : 1)
+        for part in login?.parts ?? [] { Self.pack(part, to: &bytes) }
         bytes.append(requirement == nil ? 0 : 1)
         bytes.append(isCloud ? 1 : 0)
         Self.pack(byteCount.map { UInt64(clamping: $0) }, to: &bytes)
@@ -59,7 +61,8 @@ extension ListedItem {
             let name = Self.text(&rest), let group = Self.text(&rest),
             let kind = Self.text(&rest).flatMap(ItemOwner.Kind.init(rawValue:)),
             let accessibility = Self.text(&rest), let requirement = Self.text(&rest),
-            let label = Self.text(&rest),
+            let label = Self.text(&rest), let isLogin = rest.popFirst(),
+            let parts = Self.texts(isLogin == 1 ? 5 : 0, &rest),
             let hasRequirement = rest.popFirst(), let cloud = rest.popFirst(),
             let byteCount = Self.number(&rest), let modified = Self.number(&rest)
         else { return nil }
@@ -68,7 +71,8 @@ extension ListedItem {
             accessibility: accessibility, isCloud: cloud == 1,
             byteCount: byteCount.value.map { Int(clamping: $0) },
             modified: modified.value.map(Double.init(bitPattern:)),
-            requirement: hasRequirement == 1 ? requirement : nil, label: label, id: Array(rest))
+            requirement: hasRequirement == 1 ? requirement : nil, label: label,
+            login: LoginDetails(parts: parts), id: Array(rest))
     }
 
     /// A number as an unsigned integer that sorts as the number does.
@@ -103,6 +107,15 @@ extension ListedItem {
             text += piece + [0]
         }
         return nil
+    }
+
+    private static func texts(_ count: Int, _ bytes: inout ArraySlice<UInt8>) -> [String]? {
+        var texts: [String] = []
+        for _ in 0..<count {
+            guard let text = text(&bytes) else { return nil }
+            texts.append(text)
+        }
+        return texts
     }
 
     private static func number(_ bytes: inout ArraySlice<UInt8>) -> (value: UInt64?, Void)? {

@@ -22,6 +22,8 @@ struct ListedItem: Hashable, Sendable {
     /// What reading the value requires; nil if nothing.
     var requirement: String?
     var label = ""
+    /// What else tells internet passwords of one server apart; nil for other items.
+    var login: LoginDetails?
     /// Distinguishes items that look alike: the id of a stored item, or the position in a backup.
     var id: [UInt8] = []
 
@@ -39,6 +41,57 @@ struct ListedItem: Hashable, Sendable {
 
     /// What a person is shown as the name.
     var title: String { desktopLabel.map { "\($0) (\(name))" } ?? name }
+
+    /// A label that says more than the other columns; nil without one.
+    private var ownLabel: String? {
+        guard !label.isEmpty, desktopLabel == nil, label != name, label != owner.name else {
+            return nil
+        }
+        return label
+    }
+}
+
+/// The attributes of internet passwords that are neither account nor server. Empty where an item
+/// has none.
+struct LoginDetails: Hashable, Sendable {
+    /// As in URLs: "https".
+    var scheme = ""
+    var port = ""
+    var path = ""
+    /// How the password is used: "form" for one of a web page.
+    var kind = ""
+    var realm = ""
+
+    init(_ attributes: ItemAttributes) {
+        func text(_ attribute: Attribute) -> String {
+            guard let value = attributes[attribute], value != attribute.defaultValue else {
+                return ""
+            }
+            return ListedItem.text(value)
+        }
+        (scheme, port) = (NetworkProtocol.name(text(.protocol)), text(.port))
+        (path, realm) = (text(.path), text(.securityDomain))
+        kind = text(.authenticationType)
+    }
+
+    /// The parts, in the order of ``init(parts:)``.
+    var parts: [String] { [scheme, port, path, kind, realm] }
+
+    init?(parts: [String]) {
+        guard parts.count == 5 else { return nil }
+        (scheme, port, path) = (parts[0], parts[1], parts[2])
+        (kind, realm) = (parts[3], parts[4])
+    }
+
+    /// What follows the server's name in an address.
+    var suffix: String { (port.isEmpty ? "" : ":" + port) + (path.isEmpty ? "" : "/" + path) }
+
+    /// The rest, for people: "https, form"; nil if there is none.
+    var description: String? {
+        let isUsual = AttributeValue.text(kind) == LoginPlace.authenticationType
+        let parts = [scheme, isUsual ? "" : kind, realm].filter { !$0.isEmpty }
+        return parts.isEmpty ? nil : parts.joined(separator: ", ")
+    }
 }
 
 extension ListedItem {
@@ -52,6 +105,7 @@ extension ListedItem {
         modified = item.attributes[.modificationDate]?.date
         requirement = item.accessControl?.requirement
         label = Self.text(item.attributes[.label])
+        login = item.itemClass == .internetPassword ? LoginDetails(item.attributes) : nil
         id = item.reference.itemID
     }
 
@@ -66,6 +120,7 @@ extension ListedItem {
         byteCount = item.valueByteCount
         modified = attributes[.modificationDate]?.date
         label = Self.text(attributes[.label])
+        login = item.properties.itemClass == .internetPassword ? LoginDetails(attributes) : nil
         id = stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: place >> $0) }
     }
 
@@ -89,6 +144,11 @@ extension ListedItem {
         ("  kind", ItemOwner.Kind.allCases.map(\.rawValue).joined(separator: ", ")),
         ("  group", "the access group: the application, or a group that applications share"),
         ("  label", "the label; empty without one"),
+        ("  protocol", "of an internet password, as https; else null"),
+        ("  port", "of an internet password; null for the usual one"),
+        ("  path", "of an internet password, or null"),
+        ("  authentication", "of an internet password, as dflt, or form for a web page; or null"),
+        ("  realm", "the security domain of an internet password, or null"),
         ("  accessibility", "a value of --accessibility, or always, always-this-device-only"),
         ("  requires", "what reading requires, as user-presence; null if nothing"),
         ("  cloud", "true for an item of an iCloud valet, which the devices of a circle share"),
@@ -102,7 +162,8 @@ extension ListedItem {
     func cell(_ column: ListColumn) -> String {
         switch column {
         case .name: Escaping.printable(title)
-        case .owner: Escaping.printable(owner.name)
+        case .owner: Escaping.printable(owner.name + (login?.suffix ?? ""))
+        case .label: Escaping.printable(ownLabel ?? "")
         case .application: Escaping.printable(group)
         case .kind: kind
         case .accessibility: accessibility + (requirement.map { " (\($0))" } ?? "")
@@ -115,19 +176,23 @@ extension ListedItem {
     private var kind: String {
         let kind = owner.kind.rawValue
         let isNamed = owner.kind == .cloudValet
-        return isCloud && !isNamed ? "cloud-" + kind : kind
+        let details = login?.description.map { " (\(Escaping.printable($0)))" } ?? ""
+        return (isCloud && !isNamed ? "cloud-" + kind : kind) + details
     }
 
     var json: JSON {
         .object([
             "name": .string(name), "owner": .string(owner.name),
             "kind": .string(owner.kind.rawValue), "group": .string(group),
-            "label": .string(label),
+            "label": .string(label), "protocol": .textIfAny(login?.scheme),
+            "port": .number(login.flatMap { Int($0.port) }), "path": .textIfAny(login?.path),
+            "authentication": .textIfAny(login?.kind), "realm": .textIfAny(login?.realm),
             "accessibility": .string(accessibility), "requires": .text(requirement),
             "cloud": .flag(isCloud), "byteCount": .number(byteCount),
             "modified": .text(modifiedText),
         ])
     }
+
 }
 
 extension AccessControl {

@@ -18,6 +18,10 @@ package struct LoginPlace: Hashable, Sendable {
     /// Without the leading slash; in a search, nil matches any path.
     package let path: String?
 
+    /// The authentication type of a password for programs, as git's helper for macOS stores it:
+    /// `kSecAttrAuthenticationTypeDefault`. Those of web pages have "form".
+    package static let authenticationType = AttributeValue.text("dflt")
+
     /// The ports of the protocols (IANA's registry of services).
     private static let ports: [String: UInt16] = [
         "ftp": 21, "ftps": 990, "git": 9418, "http": 80, "https": 443, "imap": 143, "imaps": 993,
@@ -94,16 +98,24 @@ extension AttributeValue {
     }
 }
 
-extension ItemQuery {
-    /// The query for the same server in the form that helpers and imports write; nil if this query
-    /// has that form.
-    var canonical: ItemQuery? {
-        guard let server = attributes[.server]?.asText else { return nil }
+extension ItemAttributes {
+    /// The same with the server in the form that helpers and imports write; nil if it has that
+    /// form, or if there is none. The server may be a URL, or end in a colon and a port.
+    var withCanonicalServer: ItemAttributes? {
+        guard let text = self[.server]?.asText else { return nil }
         var other = self
-        other.attributes[.server] = .text(HostName.canonical(server))
-        if attributes[.port] != nil, let place = LoginPlace(other.attributes) {
-            other.attributes[.port] = .number(Int64(place.port))
+        let address = LoginAddress(text)
+        let scheme = address?.scheme
+        var (name, port) = HostName.split(text)
+        if let address, let scheme, !address.hasUser, NetworkProtocol.name(scheme) == scheme {
+            (name, port) = HostName.split(address.host)
+            other[.protocol] = self[.protocol] ?? .text(NetworkProtocol.known(scheme) ?? scheme)
         }
-        return other.attributes == attributes ? nil : other
+        other[.server] = .text(HostName.canonical(name))
+        if self[.port] == nil, port > 0 { other[.port] = .number(Int64(port)) }
+        if other[.port] != nil, let place = LoginPlace(other) {
+            other[.port] = .number(Int64(place.port))
+        }
+        return other == self ? nil : other
     }
 }

@@ -22,6 +22,8 @@ package struct Scope: Hashable, Sendable {
     package var requester = Requester()
     /// nil for the valet of a shared group that has no identifier.
     var identifier: String?
+    /// Whether the identifier was given. Otherwise KEY may also lead to a login.
+    var isIdentifierChosen = false
     /// When new secrets can be read.
     package var accessibility = ProtectionClass.whenUnlocked
     /// Whether devices share new secrets.
@@ -37,7 +39,7 @@ package struct Scope: Hashable, Sendable {
     /// The valet of new secrets.
     package var service: PasswordService { service(accessibility, isCloud: isCloud) }
 
-    private func service(_ accessibility: ProtectionClass, isCloud: Bool) -> PasswordService {
+    func service(_ accessibility: ProtectionClass, isCloud: Bool) -> PasswordService {
         let identity = ValetIdentity(
             identifier: identifier, group: requester.group.map { ValetIdentity.Group($0) },
             accessibility: accessibility)
@@ -66,13 +68,20 @@ package struct Scope: Hashable, Sendable {
     /// The destination of a secret in `service`: the same place, with the changes on the command
     /// line.
     func destination(from service: PasswordService) -> PasswordService {
-        var accessibility = isAccessibilityChosen ? accessibility : service.protectionClass
+        let new = keeping(service.protectionClass, isCloud: service.isSynchronizable)
+        return self.service(new.accessibility, isCloud: new.isCloud)
+    }
+
+    /// How an item is kept that was kept so, with the changes on the command line.
+    func keeping(
+        _ old: ProtectionClass, isCloud wasCloud: Bool
+    ) -> (accessibility: ProtectionClass, isCloud: Bool) {
+        var accessibility = isAccessibilityChosen ? accessibility : old
         // An accessibility for this device only excludes sharing. It ends sharing that was not
         // chosen; sharing that was chosen replaces it.
-        let isCloud =
-            isCloudChosen ? isCloud : service.isSynchronizable && !accessibility.isThisDeviceOnly
+        let isCloud = isCloudChosen ? isCloud : wasCloud && !accessibility.isThisDeviceOnly
         if isCloud { accessibility = accessibility.forAnyDevice }
-        return self.service(accessibility, isCloud: isCloud)
+        return (accessibility, isCloud)
     }
 }
 
@@ -96,11 +105,14 @@ extension Scope: CustomStringConvertible {
     }
 }
 
+extension ProtectionClass {
+    /// How an item is kept, in messages: "when-unlocked, on this device".
+    func place(isCloud: Bool) -> String { word + (isCloud ? ", shared" : ", on this device") }
+}
+
 extension PasswordService {
-    /// The place of a secret in messages: "when-unlocked, on this device".
-    var place: String {
-        protectionClass.word + (isSynchronizable ? ", shared" : ", on this device")
-    }
+    /// How its secrets are kept: "when-unlocked, on this device".
+    var place: String { protectionClass.place(isCloud: isSynchronizable) }
 }
 
 extension ProtectionClass {

@@ -4,7 +4,7 @@ internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetKeychainStore
 
-/// Secrets on their way from one valet to another.
+/// Secrets and passwords on their way from one place to another.
 struct SecretMove {
     let values: ParsedValues
     let context: Context
@@ -12,10 +12,13 @@ struct SecretMove {
     let destination: CommandKeychain
     let from: Scope
     let to: Scope
+    /// The options for passwords that no valet stored.
+    private let password: PasswordOptions?
 
     init(_ values: ParsedValues, _ context: Context) throws(CLIError) {
         (self.values, self.context) = (values, context)
         from = try ItemOptions.scope(values)
+        password = try PasswordOptions(values)
         to = try Self.destination(from, values)
         source = try context.keychain(for: from.requester)
         destination = try context.keychain(for: to.requester)
@@ -54,29 +57,51 @@ struct SecretMove {
 
     func run(keepingSource keepsSource: Bool, to newKey: String?) throws(CLIError) -> ExitCode {
         let choice = try choice()
-        let (names, origins) = try source.repeating("what is moved") {
-            () throws(CLIError) -> (names: [String], origins: [PasswordName])? in
-            let moving = try moving(choice)
+        let moves = try source.repeating("what is moved") { () throws(CLIError) -> [Move]? in
+            let moving = try moving(choice, to: newKey)
             guard newKey == nil || moving.count == 1 else {
                 throw .usage("one name cannot be that of \(moving.count) secrets")
             }
-            var (transfer, names) = (ItemTransfer(), [String]())
-            for secret in moving {
-                let name = newKey ?? secret.key
-                try add(secret, to: name, keepingSource: keepsSource, &transfer)
-                names.append(name)
+            var transfer = ItemTransfer()
+            var moves: [Move] = []
+            for item in moving {
+                let move = Move(old: item, new: try moved(item, to: newKey))
+                // Of several items, some may be there already.
+                if moving.count > 1, !keepsSource, move.new == item.asNew { continue }
+                try add(move, keepingSource: keepsSource, &transfer)
+                moves.append(move)
             }
-            let isDone = try perform(transfer, replacing: transfer.deletions.count)
-            let origins = moving.map { PasswordName($0.key, in: $0.service) }
-            return isDone ? (names, keepsSource ? [] : origins) : nil
+            guard !moves.isEmpty else {
+                throw .usage(
+                    "all \(moving.count) are there already", hint: "say where to move them")
+            }
+            return try perform(transfer, replacing: transfer.deletions.count) ? moves : nil
         }
         let isDry = values.has(MoveOptions.dryRun)
-        if !isDry { source.noteFormerValues(leftAt: origins.map(\.query)) }
+        if !isDry, !keepsSource {
+            source.noteFormerValues(of: moves.map { ($0.old.asNew, $0.new) })
+        }
         try context.console.report(ofEffect: !isDry) { () throws(CLIError) in
-            try report(names, keepingSource: keepsSource)
+            try report(moves, keepingSource: keepsSource)
+            if case .fitting(let pattern) = choice, password == nil, leavesLogins {
+                source.noteLogins(
+                    staying: from, pattern, "'--to-id' is for the secrets of a valet alone")
+            }
         }
         return .success
     }
+
+    /// An item and what becomes of it.
+    private struct Move {
+        let old: StoredItem
+        let new: NewItem
+
+        var isLogin: Bool { !old.owner.isValet }
+        var newName: String { ListedItem.text(new.attributes[.account]) }
+    }
+
+    /// Whether logins have no place at the destination.
+    private var leavesLogins: Bool { values.isGiven(MoveOptions.toIdentifier) }
 
     /// Moves items, with the access groups of both places. Says so if replaced ones are not kept.
     /// Does nothing in a dry run.
@@ -110,138 +135,182 @@ struct SecretMove {
 
     /// What the command line chooses.
     private enum Choice {
-        case key(String)
+        case one(ItemTarget)
         /// nil for everything.
         case fitting(NamePattern?)
     }
 
     private func choice() throws(CLIError) -> Choice {
+        let pattern = values[MoveOptions.matching]
+        let isSeveral = pattern != nil || values.has(MoveOptions.every)
         let hasKey =
             values[ItemOptions.optionalKey] != nil || values.isGiven(ItemOptions.keyDescriptor)
-        let pattern = values[MoveOptions.matching]
+            || values.isGiven(PasswordOptions.account)
+            || !isSeveral && PasswordOptions.naming.contains { values.isGiven($0) }
         guard [hasKey, pattern != nil, values.has(MoveOptions.every)].filter(\.self).count == 1
         else { throw .usage("expected KEY, '--matching PATTERN' or '--all'") }
-        if hasKey { return .key(try ItemOptions.key(values).text()) }
-        return .fitting(pattern.map { NamePattern($0, isPart: false) })
+        guard hasKey else {
+            return .fitting(pattern.map { NamePattern($0, isPart: false) })
+        }
+        return .one(try ItemOptions.selection(values).target(in: source))
     }
 
-    /// A secret to move, and where it is now.
-    private struct Moving {
-        let key: String
-        let service: PasswordService
-        let item: StoredItem
-    }
-
-    /// The secrets that are chosen now, by their names.
-    private func moving(_ choice: Choice) throws(CLIError) -> [Moving] {
+    /// The items that are chosen now, by their names.
+    private func moving(_ choice: Choice, to newKey: String?) throws(CLIError) -> [StoredItem] {
         switch choice {
-        case .key(let key):
-            let target = target(key)
-            let found = try requesting(source.find(target.queries))
-            guard let (service, _) = try target.oneService(in: found),
-                let item = try target.one(of: found)
-            else { throw target.error(KeychainFailure(.itemNotFound, during: "move an item")) }
-            return [Moving(key: key, service: service, item: item)]
-        case .fitting(let pattern):
-            let found = try requesting(source.find(from.chosenServices.map(\.query)))
-            var moving: [Moving] = []
-            for (service, items) in zip(from.chosenServices, found) {
-                moving += try requesting(items.items)
-                    .filter { item in
-                        !ListedItem(item).isCanary && pattern?.matches(item.name) != false
-                    }
-                    .map { Moving(key: $0.name, service: service, item: $0) }
+        case .one(let named):
+            let target = try named.orLogin()
+            let item = try target.details()
+            if let alias = target.alias, let newKey {
+                throw .usage(
+                    "no secret is called \(quoted(named.name)): \(alias), of the \(target.title)",
+                    hint: "a new name is a new account: '\(target.words(for: item))' chooses the "
+                        + "password, and \(quoted(newKey)) would be its account")
             }
-            guard !moving.isEmpty else {
+            return [item]
+        case .fitting(let pattern):
+            let secrets = try requesting(source.items(selected))
+                .filter { !ListedItem($0).isCanary && pattern?.matches($0.name) != false }
+            let takesLogins = password == nil && !leavesLogins
+            let items = secrets + (takesLogins ? try source.logins(from, pattern) : [])
+            guard !items.isEmpty else {
                 throw CLIError(.notFound, "no secret in \(from.place(of: source)) is chosen")
             }
-            moving.sort { $0.key < $1.key }
-            for (one, next) in zip(moving, moving.dropFirst()) where one.key == next.key {
+            let named = secrets.filter(\.owner.isValet).sorted { $0.name < $1.name }
+            for (one, next) in zip(named, named.dropFirst()) where one.name == next.name {
                 // An error: two secrets would have one name.
-                _ = try target(one.key).details()
+                _ = try ItemTarget(scope: from, key: one.name, form: .secret, keychain: source)
+                    .details()
             }
-            return moving
+            return items.sorted { $0.name < $1.name }
         }
     }
 
-    private func target(_ key: String) -> ItemTarget {
-        ItemTarget(scope: from, key: key, form: .secret, keychain: source)
+    /// The searches that the options choose.
+    private var selected: [ItemQuery] {
+        ItemSelection(scope: from, key: nil, password: password).queries
     }
 
     private func add(
-        _ moving: Moving, to name: String, keepingSource keepsSource: Bool,
-        _ transfer: inout ItemTransfer
+        _ move: Move, keepingSource keepsSource: Bool, _ transfer: inout ItemTransfer
     ) throws(CLIError) {
-        let (item, title) = (moving.item, quoted(moving.key))
+        let item = move.old
         if let requirement = item.accessControl?.requirement {
             throw CLIError(
-                .denied, "reading \(title) requires \(requirement): nothing was moved",
+                .denied, "reading \(item.title) requires \(requirement): nothing was moved",
                 hint: "the program that stored it can move it")
         }
-        let existing = try existing(name)
-        if let existing, existing.reference != item.reference {
-            try replace(name, existing, &transfer)
+        let existing = try existing(move)
+        let others = existing.filter { $0.reference != item.reference }
+        if !others.isEmpty { try replace(move, others, &transfer) }
+        let isHere = existing.count > others.count
+        if isHere, move.new == item.asNew {
+            throw .usage("\(item.title) is there already", hint: "say where to move it: '--to-id'")
         }
-        let service = to.destination(from: moving.service)
-        if existing?.reference == item.reference, service == moving.service {
-            throw .usage("\(title) is there already", hint: "say where to move it: '--to-id'")
-        }
-        var moved = service.item(name)
-        moved.accessGroup = moved.accessGroup ?? destination.session.caller.accessGroups.first
         guard keepsSource else {
-            return transfer.changes.append(.init(item.version, to: moved, value: nil))
+            return transfer.changes.append(.init(item.version, to: move.new, value: nil))
         }
-        guard existing?.reference != item.reference else {
+        guard !isHere else {
             throw .usage(
-                "\(title) cannot be in two places of one valet: one name is one secret",
+                "\(item.title) cannot be in two places of one valet: one name is one secret",
                 hint: "'valet move' changes its accessibility, and whether devices share it")
         }
         // A copy also has the attributes that programs have added.
         let own = Set(item.itemClass.primaryKeyAttributes)
             .union([.creationDate, .modificationDate, .accessControl])
-        moved.attributes = item.attributes.filter { !own.contains($0.key) }
-            .overwritten(by: moved.attributes)
+        var copy = move.new
+        copy.attributes = item.attributes.filter { !own.contains($0.key) }
+            .overwritten(by: copy.attributes)
         let value = try requesting(
             source.attempt(source.session.value(of: ItemQuery(item.reference))))
-        transfer.additions.append(Addition(moved, value: value))
+        transfer.additions.append(Addition(copy, value: value))
     }
 
-    /// The secret at the destination that has this name already, whatever its accessibility.
-    private func existing(_ name: String) throws(CLIError) -> StoredItem? {
+    /// The item at its destination.
+    private func moved(_ item: StoredItem, to newKey: String?) throws(CLIError) -> NewItem {
+        let kept = to.keeping(item.protectionClass, isCloud: item.isSynchronizable)
+        var new = item.asNew
+        if let newKey { new.attributes[.account] = .text(newKey) }
+        let usualGroup = destination.session.caller.accessGroups.first
+        if item.owner.isValet {
+            let service = to.service(kept.accessibility, isCloud: kept.isCloud)
+            new.attributes[.service] = .text(service.service)
+            new.accessGroup = service.accessGroup ?? usualGroup
+        } else if leavesLogins {
+            throw .usage(
+                "\(item.title) is a password of no valet: '--to-id' has no place for it",
+                hint: "'--to-app', '--to-group', '--to-cloud' and '--to-accessibility' move it")
+        } else if to.requester != from.requester {
+            new.accessGroup = to.requester.group ?? usualGroup
+        }
+        (new.protectionClass, new.isSynchronizable) = (kept.accessibility, kept.isCloud)
+        return new
+    }
+
+    /// What has the name of an item at its destination already, however it is kept.
+    private func existing(_ move: Move) throws(CLIError) -> [StoredItem] {
+        guard !move.isLogin else {
+            var query = move.new.nameQuery
+            // One that keeps its name and kind takes nobody's place.
+            guard query != move.old.asNew.nameQuery else { return [move.old] }
+            query.synchronizable = .any
+            return try requesting(destination.items([query]))
+        }
         var scope = to
         (scope.isAccessibilityChosen, scope.isCloudChosen) = (false, false)
-        return try ItemTarget(scope: scope, key: name, form: .secret, keychain: destination)
-            .detailsIfAny()
+        let item = try ItemTarget(
+            scope: scope, key: move.newName, form: .secret, keychain: destination
+        ).detailsIfAny()
+        return item.map { [$0] } ?? []
     }
 
     private func replace(
-        _ name: String, _ existing: StoredItem, _ transfer: inout ItemTransfer
+        _ move: Move, _ existing: [StoredItem], _ transfer: inout ItemTransfer
     ) throws(CLIError) {
-        let title = "\(quoted(name)) in \(to.place(of: destination))"
+        let title =
+            (move.isLogin ? existing[0].title : quoted(move.newName))
+            + " in \(place(of: move))"
         guard values.has(MoveOptions.force) else {
             throw CLIError(
                 .alreadyThere, "\(title) exists already",
                 hint: "'--force' replaces it; nothing was moved")
         }
-        transfer.deletions.append(existing.version)
+        transfer.deletions += existing.map(\.version)
         if values.has(MoveOptions.dryRun) { context.console.note("valet: would replace \(title)") }
     }
 
-    private func report(_ names: [String], keepingSource keepsSource: Bool) throws(CLIError) {
+    private func place(of move: Move) -> String {
+        guard move.isLogin else { return to.place(of: destination) }
+        return to.requester.group.map { "group \(quoted($0.rawValue))" }
+            ?? "application \(quoted(destination.applicationIdentifier))"
+    }
+
+    private func report(_ moves: [Move], keepingSource keepsSource: Bool) throws(CLIError) {
         let isDry = values.has(MoveOptions.dryRun)
+        let names = moves.map(\.newName)
         guard !values.has(ItemOptions.json) else {
             return try context.console.write(
                 .object([
-                    "moved": .number(names.count), "names": .array(names.map(JSON.string)),
+                    "moved": .number(moves.count), "names": .array(names.map(JSON.string)),
                     "dryRun": .flag(isDry),
                 ]))
         }
-        let what = names.count == 1 ? quoted(names[0]) : "\(names.count) secrets"
-        let verb = keepsSource ? "copied" : "moved"
-        context.console.note(
-            "valet: \(isDry ? "would have \(verb)" : verb) \(what) to "
-                + to.place(of: destination))
-        if isDry, names.count > 1 {
+        let verb = (isDry ? "would have " : "") + (keepsSource ? "copied" : "moved")
+        let (logins, secrets) = (moves.filter(\.isLogin), moves.filter { !$0.isLogin })
+        if let first = secrets.first {
+            let what = secrets.count == 1 ? quoted(first.newName) : "\(secrets.count) secrets"
+            context.console.note("valet: \(verb) \(what) to \(place(of: first))")
+        }
+        if let first = logins.first {
+            let titles = CommandKeychain.titles(logins.map(\.old))
+            let isRenamed = first.newName != first.old.name
+            let what = logins.count == 1 ? titles : "\(logins.count) passwords (\(titles))"
+            let name = isRenamed ? "\(quoted(first.newName)) in " : ""
+            let keeping = Set(logins.map(\.new.keeping)).sorted().joined(separator: "; ")
+            context.console.note(
+                "valet: \(verb) \(what) to \(name)\(place(of: first)): \(keeping)")
+        }
+        if isDry, moves.count > 1 {
             try context.console.write(
                 names.map { Escaping.printable($0) + "\n" }.joined())
         }

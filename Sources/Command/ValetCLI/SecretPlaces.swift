@@ -10,12 +10,12 @@ internal import ValetKeychainServices
 internal import ValetKeychainStore
 internal import ValetSealing
 
-/// What became of a secret that was stored.
+/// What became of an item that was stored.
 struct StoredSecret {
-    /// The service that has it now.
-    let service: PasswordService
-    /// The service that had it before; nil if the secret did not move, or is new.
-    let origin: PasswordService?
+    /// The item as it is now.
+    let item: NewItem
+    /// The item as it was before; nil if it did not move, or is new.
+    let origin: NewItem?
 }
 
 extension ItemTarget {
@@ -42,8 +42,10 @@ extension ItemTarget {
     /// The full name of the secret; nil if there is none.
     ///
     /// - Throws: ``ExitCode/usage`` if there are several, and the command line does not choose one.
-    private func located() throws(CLIError) -> PasswordName? {
-        let chosen = try services().filter(scope.allows)
+    private func located(_ known: [PasswordService]? = nil) throws(CLIError) -> PasswordName? {
+        var services = known ?? []
+        if known == nil { services = try self.services() }
+        let chosen = services.filter(scope.allows)
         if let service = chosen.first {
             guard chosen.count == 1 else { throw ambiguous(chosen) }
             return PasswordName(name, in: service)
@@ -54,7 +56,7 @@ extension ItemTarget {
     }
 
     /// The services of the scope that have an item of that name, readable or not.
-    private func services() throws(CLIError) -> [PasswordService] {
+    func services() throws(CLIError) -> [PasswordService] {
         try requesting(
             keychain.attempt(session.services(having: name, among: scope.services)))
     }
@@ -73,8 +75,10 @@ extension ItemTarget {
     func onLocated<R>(
         _ body: (PasswordName) throws(KeychainFailure) -> R
     ) throws(CLIError) -> R {
-        try keychain.repeating(title) { () throws(CLIError) in
-            guard let name = try located() else { try absent() }
+        var known = known
+        return try keychain.repeating(title) { () throws(CLIError) in
+            guard let name = try located(known) else { try absent() }
+            known = nil
             if let result = try keychain.unlessChanged(body(name)) { return result }
             // An item that is bound to other fingers has a place, and is absent nevertheless.
             guard try contains() else { try absent() }
@@ -92,22 +96,6 @@ extension ItemTarget {
         }
     }
 
-    /// The error for several secrets of one name.
-    private func ambiguous(_ services: [PasswordService]) -> CLIError {
-        let hasClasses = Set(services.map(\.protectionClass)).count > 1
-        let hasKinds = Set(services.map(\.isSynchronizable)).count > 1
-        let options = services.map { service in
-            [
-                hasClasses ? "--accessibility \(service.protectionClass.word)" : "",
-                hasKinds ? (service.isSynchronizable ? "--cloud" : "--local") : "",
-            ].filter { !$0.isEmpty }.joined(separator: " ")
-        }
-        let places = services.map(\.place).joined(separator: "; ")
-        return .usage(
-            "\(services.count) secrets are called \(title) in \(place): \(places)",
-            hint: "choose one: " + options.map { "'\($0)'" }.joined(separator: " or "))
-    }
-
     // MARK: - Storing
 
     /// Stores `value`: in place of the secret of that name, else as a new one. A secret moves if
@@ -123,8 +111,9 @@ extension ItemTarget {
         }
         let (found, choice) = try requesting(keychain.attempt(session.place(placement)))
         switch choice {
-        case .set(let service): return StoredSecret(service: service, origin: nil)
-        case .move(let old, let new): return StoredSecret(service: new, origin: old)
+        case .set(let service): return StoredSecret(item: service.item(name), origin: nil)
+        case .move(let old, let new):
+            return StoredSecret(item: new.item(name), origin: old.item(name))
         case .nothing where isOnlyIfAbsent: throw alreadyThere
         case .nothing: throw ambiguous(found)
         }
@@ -187,6 +176,18 @@ struct SecretPlace: Hashable {
         self.owner = isPlain ? ItemOwner(kind: .valet, name: owner.name) : owner
         isSynchronizable = item.isSynchronizable && !isPlain
         self.group = isAmongAll ? group : nil
+    }
+}
+
+extension NewItem {
+    /// How it is kept: "when-unlocked, on this device".
+    var keeping: String { protectionClass.place(isCloud: isSynchronizable) }
+
+    /// A search for the item of that name in that group.
+    var nameQuery: ItemQuery {
+        ItemQuery(
+            itemClass, attributes: attributes, accessGroup: accessGroup,
+            synchronizable: isSynchronizable ? .synchronizedOnly : .localOnly)
     }
 }
 

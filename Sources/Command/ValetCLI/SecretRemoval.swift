@@ -49,7 +49,10 @@ struct SecretRemoval {
             }
             return try context.console.write(.object(members))
         }
-        let count = RemoveCommand.counted(items.count)
+        let logins = items.filter { !$0.owner.isValet }
+        let count =
+            RemoveCommand.counted(items.count)
+            + (logins.isEmpty || password != nil ? "" : ": " + CommandKeychain.titles(logins))
         context.console.note("valet: \(isDry ? "would have removed" : "removed") \(count)")
         if isDry {
             try context.console.write(
@@ -99,11 +102,16 @@ struct SecretRemoval {
         case .named(let targets):
             var (items, former) = ([StoredItem](), [FormerItem]())
             for target in targets {
-                let found = try chosen(target)
+                let found = try chosen(RemoveCommand.intended(target, values))
                 items += found.items
                 former += found.former
             }
-            return (items, former)
+            // A name and a label may lead to one item.
+            var (known, kept) = (Set<PersistentReference>(), Set<Int64>())
+            return (
+                items.filter { known.insert($0.reference).inserted },
+                former.filter { kept.insert($0.kept).inserted }
+            )
         }
     }
 
@@ -114,7 +122,7 @@ struct SecretRemoval {
             let found = try target.purged(
                 requesting(
                     keychain.attempt(
-                        keychain.session.find(target.queries, former: target.formerQueries))))
+                        keychain.session.find(target.queries, former: target.queries))))
             if !found.items.isEmpty || !found.former.isEmpty { return found }
         } else if let item = try target.detailsIfAny() {
             return ([item], [])
@@ -135,6 +143,9 @@ struct SecretRemoval {
         let items = try requesting(keychain.items(selection.queries)).filter { item in
             !ListedItem(item).isCanary && pattern?.matches(item.name) != false
         }
+        if password == nil {
+            keychain.noteLogins(staying: scope, pattern, ItemOptions.hintAtLogins)
+        }
         guard !items.isEmpty || pattern == nil || values.has(RemoveCommand.ifExists) else {
             throw CLIError(
                 .notFound, "nothing fits the pattern", hint: "'valet list' shows the names")
@@ -145,8 +156,7 @@ struct SecretRemoval {
     private func ask(_ items: [StoredItem], _ former: [FormerItem]) throws(CLIError) {
         guard !values.has(KeyOptions.yes) else { return }
         let shared = items.count(where: \.isSynchronizable)
-        let names = items.prefix(Self.shownCount).map { quoted($0.name) }
-            .joined(separator: ", ")
+        let names = items.prefix(Self.shownCount).map(\.title).joined(separator: ", ")
         let rest = items.count > Self.shownCount ? " …" : ""
         let title =
             items.isEmpty

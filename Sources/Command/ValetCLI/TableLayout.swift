@@ -2,12 +2,13 @@
 
 /// A column of the table that `list`, `search` and `backup list` write.
 enum ListColumn: CaseIterable {
-    case name, owner, application, kind, accessibility, byteCount, modified
+    case name, owner, label, application, kind, accessibility, byteCount, modified
 
     var title: String {
         switch self {
         case .name: "NAME"
         case .owner: "OWNER"
+        case .label: "LABEL"
         case .application: "APPLICATION"
         case .kind: "KIND"
         case .accessibility: "ACCESSIBILITY"
@@ -21,7 +22,7 @@ enum ListColumn: CaseIterable {
     fileprivate var comfortableWidth: Int? {
         switch self {
         case .name: 24
-        case .owner, .application: 12
+        case .owner, .label, .application: 12
         case .kind: 11
         case .accessibility: 13
         case .byteCount, .modified: nil
@@ -32,7 +33,7 @@ enum ListColumn: CaseIterable {
     fileprivate var leastWidth: Int? {
         switch self {
         case .name, .accessibility: 8
-        case .owner, .application, .kind: 6
+        case .owner, .label, .application, .kind: 6
         case .byteCount, .modified: nil
         }
     }
@@ -50,20 +51,25 @@ struct TableLayout {
 
     init(showingApplications: Bool) {
         columns = ListColumn.allCases.filter { $0 != .application || showingApplications }
-        widths = columns.map { $0 == .modified ? Self.timeWidth : $0.title.width }
+        // Without labels there is no column for them.
+        widths = columns.map { column in
+            column == .label ? 0 : column == .modified ? Self.timeWidth : column.title.width
+        }
     }
 
     /// Widens the columns for an item.
     mutating func widen(for item: ListedItem) {
         for (index, column) in columns.enumerated() where column != .modified {
-            widths[index] = max(widths[index], item.cell(column).width)
+            let width = item.cell(column).width
+            guard width > 0 || column != .label else { continue }
+            widths[index] = max(widths[index], width, column.title.width)
         }
     }
 
     /// Makes a row fit into `room` columns of the terminal. The names keep 24 of them as long as
     /// the rest of the row can be narrowed, which is always enough from 60 columns on.
     mutating func fit(into room: Int) {
-        let others: [ListColumn] = [.owner, .application, .kind, .accessibility]
+        let others: [ListColumn] = [.owner, .label, .application, .kind, .accessibility]
         narrow(others, until: room) { $0.comfortableWidth }
         narrow([.name], until: room) { $0.comfortableWidth }
         if excess(over: room) > 0 { set(.modified, to: Self.dateWidth) }

@@ -153,7 +153,8 @@ import ValetSealing
         #expect(
             bench.console.outputText == """
                 {"items":[{"name":"a","owner":"default","kind":"valet","group":"valet",\
-                "label":"",\
+                "label":"","protocol":null,"port":null,"path":null,"authentication":null,\
+                "realm":null,\
                 "accessibility":"when-unlocked","requires":null,"cloud":false,"byteCount":3,\
                 "modified":"2001-01-01T00:00:00Z"}]}
 

@@ -63,13 +63,19 @@ package enum ItemOptions {
     static let passwordDiscussion =
         "Without other options KEY is a secret of the valet 'default'. --service, --server and "
         + "--keychain-swift reach the passwords that programs store without a valet: KEY is the "
-        + "account then, and may be missing if only one password matches."
+        + "account then, and may be missing if only one password matches. If no secret is called "
+        + "KEY, verbs about one that exists take KEY for the label, host or service of a "
+        + "password. If several match, the error lists the options that choose each."
+
+    /// The hint of a verb for several secrets that leaves passwords where they are.
+    static let hintAtLogins = "'--server HOST', '--service NAME' or '--label LABEL' chooses them"
 
     /// The valet that the options choose.
     package static func scope(_ values: ParsedValues) throws(CLIError) -> Scope {
         var scope = Scope(requester: try requester(values))
         let defaultIdentifier = scope.requester.group == nil ? "default" : nil
         scope.identifier = values[identifier] ?? defaultIdentifier
+        scope.isIdentifierChosen = values.isGiven(identifier)
         scope.accessibility =
             values[accessibility].flatMap(ProtectionClass.init(word:)) ?? .whenUnlocked
         scope.isAccessibilityChosen = values.isGiven(accessibility)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import ValetKeychainModel
+internal import ValetSealing
 
 /// The options that choose a password which no valet stored: one of SecItem's generic or internet
 /// passwords, or a key of KeychainSwift. ``ItemOptions`` makes them part of an ``ItemSelection``.
@@ -11,7 +12,8 @@ struct PasswordOptions: Hashable, Sendable {
     static let account = OptionDeclaration(
         name: "account", valueName: "ACCOUNT", help: "the account of the password, as KEY")
     static let server = OptionDeclaration(
-        name: "server", valueName: "HOST", help: "an internet password for that server")
+        name: "server", valueName: "HOST",
+        help: "an internet password for that server: a name, HOST:PORT or a URL")
     static let port = OptionDeclaration(
         name: "port", valueName: "NUMBER", help: "the port of an internet password")
     static let networkProtocol = OptionDeclaration(
@@ -24,16 +26,25 @@ struct PasswordOptions: Hashable, Sendable {
     static let prefix = OptionDeclaration(
         name: "prefix", valueName: "PREFIX", help: "the key prefix of KeychainSwift, before KEY")
 
+    static let item = OptionDeclaration(
+        name: "item", valueName: "ID",
+        help: "the item with that id: the last resort of answers that tell items apart")
+
     static let all = [
-        service, account, server, port, networkProtocol, label, keychainSwift, prefix,
+        service, account, server, port, networkProtocol, label, keychainSwift, prefix, item,
     ]
     /// The options that find an item by themselves, so that KEY may be missing.
-    static let naming = [service, account, server, label]
+    static let naming = [service, account, server, label, item]
 
-    /// The class and attributes of the password, without its account.
-    let itemClass: ItemClass
+    /// The classes that such a password may have: both if the options leave that open.
+    let itemClasses: [ItemClass]
+    /// The attributes of the password, without its account.
     let attributes: ItemAttributes
+    /// The same in the form that helpers and imports write; nil if ``attributes`` have it.
+    let canonical: ItemAttributes?
     let keyPrefix: String
+    /// The last 16 bytes of a persistent reference; nil for any item.
+    let itemID: [UInt8]?
 
     /// The options of a command line; nil if it gives none of them.
     ///
@@ -55,26 +66,45 @@ struct PasswordOptions: Hashable, Sendable {
         if values.isGiven(ItemOptions.identifier) {
             throw Self.conflict(first, ItemOptions.identifier)
         }
-        itemClass = internet == nil ? .genericPassword : .internetPassword
+        itemClasses =
+            internet != nil
+            ? [.internetPassword] : generic != nil ? [.genericPassword] : ItemClass.allCases
+        let attributes = try Self.attributes(values)
+        self.attributes = attributes
+        canonical = attributes.withCanonicalServer
+        keyPrefix = values[Self.prefix] ?? ""
+        itemID = try Self.itemID(values)
+    }
+
+    private static func attributes(_ values: ParsedValues) throws(CLIError) -> ItemAttributes {
         var attributes: ItemAttributes = [:]
-        if values.has(Self.keychainSwift) { attributes[.service] = .text("") }
+        if values.has(keychainSwift) { attributes[.service] = .text("") }
         for (option, attribute) in [
-            (Self.service, Attribute.service), (Self.server, .server), (Self.label, .label),
+            (service, Attribute.service), (server, .server), (label, .label),
         ] {
             if let text = values[option] { attributes[attribute] = .text(text) }
         }
-        if let text = values[Self.port] {
+        if let text = values[port] {
             guard let number = UInt16(text), number > 0, !text.hasPrefix("+") else {
                 throw .usage(
                     "'--port' does not take \(quoted(text))", hint: "it takes 1 to 65535")
             }
             attributes[.port] = .number(Int64(number))
         }
-        if let word = values[Self.networkProtocol] {
+        if let word = values[networkProtocol] {
             attributes[.protocol] = .text(try NetworkProtocol.code(word))
         }
-        self.attributes = attributes
-        keyPrefix = values[Self.prefix] ?? ""
+        return attributes
+    }
+
+    private static func itemID(_ values: ParsedValues) throws(CLIError) -> [UInt8]? {
+        guard let text = values[item] else { return nil }
+        guard let id = Hexadecimal.bytes(text), id.count == 16 else {
+            throw .usage(
+                "'--item' does not take \(quoted(text))",
+                hint: "it takes 32 hexadecimal digits, as in 'valet show --json'")
+        }
+        return id
     }
 
     private static func conflict(

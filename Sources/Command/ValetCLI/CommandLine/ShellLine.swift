@@ -78,6 +78,22 @@ struct ShellLine {
         }
     }
 
+    /// A word as every shell reads it: in single quotes, unless it is plain.
+    static func quoted(_ word: String) -> String {
+        let isPlain = word.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: "-_./:@%+,".utf8.contains(byte)
+            }
+        }
+        guard !isPlain || word.isEmpty else { return word }
+        // By scalars: a quotation mark with a combining mark is another `Character`.
+        let scalars = word.unicodeScalars.map { $0 == "'" ? "'\\''" : String($0) }
+        return "'" + scalars.joined() + "'"
+    }
+
     private func escaping(_ text: Substring, _ isSpecial: (Character) -> Bool) -> String {
         text.map { isSpecial($0) ? "\\\($0)" : "\($0)" }.joined()
     }

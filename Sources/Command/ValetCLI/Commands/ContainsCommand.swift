@@ -23,7 +23,7 @@ enum ContainsCommand {
     static func run(
         _ values: ParsedValues, in context: Context
     ) throws(CLIError) -> ExitCode {
-        let target = try ItemOptions.selection(values).target(context)
+        let target = try ItemOptions.selection(values).existing(context)
         let isThere = try target.contains()
         if values.has(ItemOptions.json) {
             try context.console.write(

@@ -58,7 +58,7 @@ enum CopyCommand {
         let time =
             values[clearAfter] == "never"
             ? nil : try DurationText.value(of: clearAfter, in: values)
-        let target = try ItemOptions.selection(values).target(context)
+        let target = try ItemOptions.selection(values).existing(context)
         let value = try target.value()
         guard value.byteCount > 0, value.isText else {
             throw CLIError(

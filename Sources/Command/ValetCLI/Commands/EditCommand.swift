@@ -51,7 +51,7 @@ enum EditCommand {
         let console = context.console
         try check(console)
         let editor = try Editor.chosen()
-        let target = try ItemOptions.selection(values).target(context)
+        let target = try ItemOptions.selection(values).existing(context)
         let current = try target.current()
         if current == nil { try target.checkIsNowhere() }
         let old = current?.value ?? SecretValue(SecretBytes(byteCount: 0))

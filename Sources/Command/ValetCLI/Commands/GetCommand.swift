@@ -37,8 +37,11 @@ enum GetCommand {
     static func run(
         _ values: ParsedValues, in context: Context
     ) throws(CLIError) -> ExitCode {
-        let target = try ItemOptions.selection(values).target(context)
-        let value = try value(of: target, FormerValue.number(values))
+        let number = try FormerValue.number(values)
+        let target = try ItemOptions.selection(values).existing(
+            context, orRemoved: number != nil)
+        let value =
+            if let number { try target.formerValue(number) } else { try target.value() }
         let console = context.console
         try value.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
             if values.has(ItemOptions.json) {
@@ -48,13 +51,5 @@ enum GetCommand {
             }
         }
         return .success
-    }
-
-    /// - Parameter number: The number of a former value; nil for the present value.
-    private static func value(
-        of target: ItemTarget, _ number: Int?
-    ) throws(CLIError) -> SecretValue {
-        guard let number else { return try target.value() }
-        return try target.formerValue(number)
     }
 }

@@ -58,7 +58,7 @@ enum HistoryCommand {
             if let damage = removed.damage { throw damage }
             return .success
         }
-        let target = try ItemOptions.selection(values).target(context)
+        let target = try ItemOptions.selection(values).existing(context, orRemoved: true)
         let found = try target.history().former
         if found.isEmpty, try !target.exists() {
             throw target.error(KeychainFailure(.itemNotFound, during: "list former values"))
@@ -149,7 +149,7 @@ enum UndoCommand {
             try bringBack(NamePattern(pattern, isPart: false), values, context)
             return .success
         }
-        let target = try ItemOptions.selection(values).target(context)
+        let target = try ItemOptions.selection(values).existing(context, orRemoved: true)
         let former = try target.bringBack(FormerValue.number(values) ?? 1)
         if values.has(ItemOptions.json) {
             context.console.afterEffect { () throws(CLIError) in
@@ -268,41 +268,34 @@ enum FormerValue {
 }
 
 extension ItemTarget {
-    /// The searches for what the former values belong to.
-    var formerQueries: [ItemQuery] {
-        switch form {
-        case .secret: secretQueries
-        case .password(let query): [query]
-        }
-    }
-
     /// What ``queries`` find, and the former values, all of one moment.
     ///
     /// - Throws: ``ExitCode/usage`` if they are of several passwords.
     func history() throws(CLIError) -> Findings {
         let found = try requesting(
-            keychain.attempt(session.find(queries, former: formerQueries)))
+            keychain.attempt(session.find(queries, former: queries)))
         try checkThatOneMatches(found)
         return found
     }
 
     /// Refuses former values of several passwords, and those of one password beside another one.
     private func checkThatOneMatches(_ found: Findings) throws(CLIError) {
-        guard case .password(let query) = form, !found.former.isEmpty else { return }
+        guard case .password(let search) = form, !found.former.isEmpty else { return }
         let present: [StoredItem]
         do throws(KeychainFailure) {
-            present = try found.each.first?.items ?? []
+            present = try search.found(in: found.each).items
         } catch {
             // A damaged item does not hide the former values of the name that the user gives.
-            guard query.attributes[.account] != nil else { throw CLIError(error) }
+            guard search.attributes[.account] != nil else { throw CLIError(error) }
             present = []
         }
-        let places = Set((found.former.compactMap(\.item) + present).map { SecretPlace($0) })
-        let count = max(places.count, Set(found.former.compactMap(\.name)).count)
+        var known: Set<SecretPlace> = []
+        let items = (present + found.former.compactMap(\.item)).filter {
+            known.insert(SecretPlace($0)).inserted
+        }
+        let count = max(items.count, Set(found.former.compactMap(\.name)).count)
         guard count > 1 else { return }
-        throw .usage(
-            "\(count) passwords match, or did",
-            hint: "name one with KEY, --service, --server, --port, --protocol, --cloud or --local")
+        throw choosing(among: items, .usage("\(count) passwords match, or did"))
     }
 
     /// - Parameter number: 1 for the last former value.
@@ -356,14 +349,14 @@ extension ItemTarget {
         guard case .password = form, let item = former.item else {
             return try one(of: found.each)
         }
-        return try requesting(keychain.items([item.nameQuery])).first
+        return try requesting(keychain.items([item.asNew.nameQuery])).first
     }
 
     /// Removes the item and its former values in one step. Returns whether there was an item.
     func purge() throws(CLIError) -> Bool {
         let found = try requesting(
             keychain.attempt(
-                session.purge(queries, former: formerQueries) { found in
+                session.purge(queries, former: queries) { found in
                     (try? purged(found)) ?? ([], [])
                 }))
         let (items, former) = try purged(found)
@@ -387,18 +380,15 @@ extension ItemTarget {
     }
 }
 
-extension StoredItem {
-    /// A search for the item of that name in that group.
-    var nameQuery: ItemQuery {
-        ItemQuery(
-            itemClass, attributes: asNew.attributes, accessGroup: accessGroup,
-            synchronizable: isSynchronizable ? .synchronizedOnly : .localOnly)
-    }
-}
-
 extension CommandKeychain {
     /// Says how many former values stay under names that secrets have left, because they could not
     /// be opened: they are locked or damaged, or require the user.
+    func noteFormerValues(of moves: [(old: NewItem, new: NewItem)]) {
+        noteFormerValues(
+            leftAt: moves.filter { $0.old.nameQuery != $0.new.nameQuery }.map(\.old.nameQuery))
+    }
+
+    /// ``noteFormerValues(of:)`` for names that no item has any more.
     func noteFormerValues(leftAt names: [ItemQuery]) {
         let count: Int
         do throws(KeychainFailure) {

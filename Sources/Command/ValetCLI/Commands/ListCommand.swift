@@ -39,14 +39,16 @@ enum ListCommand {
                 + "quote it, so that the shell does not replace it. It also finds what programs "
                 + "of the desktop store by its label.",
             "The columns are: the name; the owner, which is the valet's identifier, the "
-                + "service or the server; with --all the application, or the group that "
+                + "service or the server, with its port and path; the label, if an item has one "
+                + "that says more; with --all the application, or the group that "
                 + "applications share; the kind; when the secret can be read; its size in "
                 + "bytes; and its last change, in UTC. What a program of the desktop stored "
                 + "('valet serve') has a random name, in brackets after the label that the "
                 + "program chose. The kind is valet, cloud-valet or enclave-valet, or generic "
-                + "or internet for a password that no valet stored; with 'cloud-' before it if "
-                + "devices share it. Control characters are escaped. At a terminal, a line fits "
-                + "its width: long names are shortened, and columns left out. Shared secrets "
+                + "or internet for a password that no valet stored, with its protocol and use in "
+                + "brackets; with 'cloud-' before it if devices share it. Control characters "
+                + "are escaped. At a terminal, a line fits its width: long names are shortened, "
+                + "and columns left out. Shared secrets "
                 + "are in colour, unless NO_COLOR is set.",
         ],
         arguments: [pattern],

@@ -157,7 +157,7 @@ private struct Migration {
             }
             transfer.changes.append(.init(item.version, to: new, value: nil))
             names.append(item.name)
-            origins.append(item.nameQuery)
+            origins.append(item.asNew.nameQuery)
         }
     }
 

@@ -10,12 +10,16 @@ enum MoveCommand {
             "Moves one secret, or with --matching all whose name fits the pattern, or --all of a "
                 + "valet, to the place that the options beginning with --to choose; the rest "
                 + "stays as it is. All of it in one step, or nothing.",
+            "--all and --matching also take the application's passwords that no valet stored, "
+                + "unless --id or --to-id says that a valet's secrets are meant; --server, "
+                + "--service and --label choose some of them. A moved password keeps its label, "
+                + "comment, dates and former values.",
             "A secret of that name at the destination is an error, unless --force replaces it: "
                 + "'valet undo' brings its value back. --dry-run shows what would happen.",
-            ItemOptions.keyDiscussion,
+            ItemOptions.passwordDiscussion, ItemOptions.keyDiscussion,
         ],
         arguments: [ItemOptions.optionalKey],
-        options: [ItemOptions.keyDescriptor] + ItemOptions.all + MoveOptions.all,
+        options: ItemOptions.ofOneSecret + MoveOptions.all,
         schema: MoveOptions.schema, exitCodes: MoveOptions.exitCodes,
         examples: [
             ("valet move token --to-id staging", "To another valet, under the same name."),
@@ -30,7 +34,8 @@ enum MoveCommand {
 
 /// `valet rename KEY NEW`.
 enum RenameCommand {
-    private static let newKey = ArgumentDeclaration(name: "NEW", help: "its new name")
+    private static let newKey = ArgumentDeclaration(
+        name: "NEW", help: "its new name", dispensers: PasswordOptions.naming)
 
     static let declaration = CommandDeclaration(
         name: "rename", abstract: "give a secret another name",
@@ -39,13 +44,20 @@ enum RenameCommand {
             "The secret keeps its value, its label and what else programs have added. A secret "
                 + "that has the new name already is an error, unless --force replaces it. Former "
                 + "values move along.",
-            ItemOptions.keyDiscussion,
+            ItemOptions.passwordDiscussion, ItemOptions.keyDiscussion,
         ],
-        arguments: [ItemOptions.key, newKey], options: ItemOptions.all + [MoveOptions.force],
+        arguments: [ItemOptions.key, newKey],
+        options: ItemOptions.all + PasswordOptions.all + [MoveOptions.force],
         schema: MoveOptions.schema, exitCodes: MoveOptions.exitCodes,
         examples: [("valet rename token github-token", "'token' is free then.")])
 
     static func run(_ values: ParsedValues, in context: Context) throws(CLIError) -> ExitCode {
+        var values = values
+        if values[newKey] == nil {
+            // Options choose the item, and the only argument is its new name.
+            values.arguments[newKey.name] = values.arguments.removeValue(
+                forKey: ItemOptions.key.name)
+        }
         guard let name = values[newKey], !name.isEmpty else { throw .usage("NEW is empty") }
         return try SecretMove(values, context).run(keepingSource: false, to: name)
     }
@@ -59,10 +71,10 @@ enum CopyToCommand {
             "Like 'valet move', but the secrets also stay where they are. In one valet a name is "
                 + "one secret, so a copy needs another name, valet, application or group. 'valet "
                 + "copy' puts a secret onto the clipboard.",
-            ItemOptions.keyDiscussion,
+            ItemOptions.passwordDiscussion, ItemOptions.keyDiscussion,
         ],
         arguments: [ItemOptions.optionalKey],
-        options: [ItemOptions.keyDescriptor] + ItemOptions.all + MoveOptions.all,
+        options: ItemOptions.ofOneSecret + MoveOptions.all,
         schema: MoveOptions.schema, exitCodes: MoveOptions.exitCodes,
         examples: [("valet copy-to token --to-app com.example.mail", "For another program.")])
 

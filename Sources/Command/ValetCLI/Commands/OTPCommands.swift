@@ -46,7 +46,7 @@ enum OTPCommand {
     static func run(
         _ values: ParsedValues, in context: Context
     ) throws(CLIError) -> ExitCode {
-        let target = try ItemOptions.selection(values).target(context)
+        let target = try ItemOptions.selection(values).existing(context)
         let time = context.clock() / 1_000_000_000
         let isJSON = values.has(ItemOptions.json)
         let stored = try target.value()

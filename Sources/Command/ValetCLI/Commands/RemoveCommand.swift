@@ -94,8 +94,17 @@ enum RemoveCommand {
                 "expected KEY, the name of the secret, '--matching PATTERN' or '--all'",
                 hint: "usage: \(declaration.usage)")
         case (_, false):
-            return try remove(try ItemOptions.selection(values).target(context), values, context)
+            let target = try ItemOptions.selection(values).target(context)
+            return try remove(try intended(target, values), values, context)
         }
+    }
+
+    /// The item that KEY means. With `--if-exists` it is a name, because what is removed already
+    /// must not lead to something else.
+    static func intended(
+        _ target: ItemTarget, _ values: ParsedValues
+    ) throws(CLIError) -> ItemTarget {
+        try values.has(ifExists) ? target : target.orLogin(orRemoved: values.has(purge))
     }
 
     private static func remove(
@@ -112,13 +121,14 @@ enum RemoveCommand {
         if isThere, !isAgreed {
             let isShared = try target.isShared()
             try context.console.requireConsent(
-                to: "Remove \(target.title) from \(target.place)"
+                to: "Remove \(target.fullTitle) from \(target.place)"
                     + (isShared ? ", on all your devices?" : "?"), isGiven: false,
                 because: reason(values))
         }
         do {
-            guard purges else { return try target.delete() }
-            return try target.purge() ? 1 : 0
+            let count = purges ? (try target.purge() ? 1 : 0) : try target.delete()
+            if target.alias != nil { context.console.note("valet: removed \(target.fullTitle)") }
+            return count
         } catch {
             // Another program may have removed it just now.
             if error.code == .notFound, isFineIfAbsent { return 0 }
@@ -133,9 +143,10 @@ enum RemoveCommand {
     ) throws(CLIError) -> Int {
         let (console, scope) = (context.console, selection.scope)
         let keychain = try context.keychain(for: scope.requester)
-        let form: ItemTarget.Form =
-            selection.password == nil ? .secret : .password(selection.queries[0])
-        let place = ItemTarget(scope: scope, key: nil, form: form, keychain: keychain).place
+        let place =
+            selection.password == nil
+            ? scope.place(of: keychain)
+            : "application \(quoted(keychain.applicationIdentifier))"
         if !values.has(KeyOptions.yes) {
             let found = try requesting(secrets(in: selection.queries, keychain))
             // Damaged secrets are not listed, but are removed with the others.
@@ -157,6 +168,9 @@ enum RemoveCommand {
         let count = max(0, deleted - canaries.count)
         if !values.has(ItemOptions.json) {
             console.note("valet: removed \(counted(count)) from \(place)")
+        }
+        if selection.password == nil {
+            keychain.noteLogins(staying: scope, nil, ItemOptions.hintAtLogins)
         }
         return count
     }

@@ -90,7 +90,7 @@ enum SetCommand {
                 try context.console.write(
                     .object([
                         "name": .string(target.name), "byteCount": .number(value.byteCount),
-                        "moved": .flag(stored?.origin != nil),
+                        "moved": .flag(stored.origin != nil),
                     ]))
             }
         }
@@ -131,26 +131,24 @@ enum SetCommand {
 }
 
 extension ItemTarget {
-    /// Stores `value`, in place of an existing one. Returns what became of a secret; nil for a
-    /// password.
+    /// Stores `value`, in place of an existing one.
     ///
     /// - Throws: ``ExitCode/alreadyThere`` if there is one and `isOnlyIfAbsent`.
     func store(
         _ value: SecretValue, ifAbsent isOnlyIfAbsent: Bool
-    ) throws(CLIError) -> StoredSecret? {
+    ) throws(CLIError) -> StoredSecret {
         switch form {
-        case .secret: return try storeSecret(value, ifAbsent: isOnlyIfAbsent)
-        case .password(let query):
-            try storePassword(value, query, ifAbsent: isOnlyIfAbsent)
-            return nil
+        case .secret: try storeSecret(value, ifAbsent: isOnlyIfAbsent)
+        case .password(let search): try storePassword(value, search, ifAbsent: isOnlyIfAbsent)
         }
     }
 
-    /// Says that a secret was moved, if it was.
-    func noteMove(_ stored: StoredSecret?, _ console: any Console) {
-        guard let service = stored?.service, let origin = stored?.origin else { return }
-        console.note("valet: moved \(title): it was \(origin.place), and is \(service.place)")
-        keychain.noteFormerValues(leftAt: [PasswordName(name, in: origin).query])
+    /// Says that an item was moved, if it was.
+    func noteMove(_ stored: StoredSecret, _ console: any Console) {
+        guard let origin = stored.origin else { return }
+        console.note(
+            "valet: moved \(title): it was \(origin.keeping), and is \(stored.item.keeping)")
+        keychain.noteFormerValues(of: [(origin, stored.item)])
     }
 
     /// Asks before an existing secret is replaced.
@@ -161,28 +159,30 @@ extension ItemTarget {
         isOnlyIfAbsent: Bool, isAgreed: Bool, _ console: any Console
     ) throws(CLIError) {
         var question = "Replace \(title) in \(place)"
-        if case .secret = form {
-            guard let (old, new) = try foreseen() else { return }
-            guard !isOnlyIfAbsent else { throw alreadyThere }
-            if new != old { question += ", and move it from \(old.place) to \(new.place)" }
-        } else {
-            guard try exists() else { return }
-            guard !isOnlyIfAbsent else { throw alreadyThere }
+        var places: (old: String, new: String)?
+        switch form {
+        case .secret: places = try foreseen().map { ($0.old.place, $0.new.place) }
+        case .password(let search):
+            do {
+                places = try foreseenPassword(search).map { ($0.old.asNew.keeping, $0.new.keeping) }
+            } catch {
+                // A new value takes the place of a damaged one.
+                guard error.isOfDamagedItem else { throw error }
+                places = ("", "")
+            }
         }
+        guard let (old, new) = places else { return }
+        guard !isOnlyIfAbsent else { throw alreadyThere }
+        if new != old { question += ", and move it from \(old) to \(new)" }
         try console.requireConsent(to: question + "?", isGiven: isAgreed)
     }
 
     /// Warns about a secret that sync does not send.
     func noteIfTooLargeToTravel(
-        _ value: SecretValue, _ stored: StoredSecret?, _ console: any Console
+        _ value: SecretValue, _ stored: StoredSecret, _ console: any Console
     ) {
-        let new: NewItem? =
-            switch form {
-            case .secret: stored?.service.item(name)
-            case .password(let query): try? newPassword(query)
-            }
-        guard let item = new, item.isSynchronizable,
-            item.isTooLargeToTravel(valueByteCount: value.byteCount)
+        guard stored.item.isSynchronizable,
+            stored.item.isTooLargeToTravel(valueByteCount: value.byteCount)
         else { return }
         console.note(
             "valet: warning: the secret is too large to be sent to other devices, and stays on "

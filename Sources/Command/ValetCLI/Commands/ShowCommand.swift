@@ -2,6 +2,7 @@
 
 internal import ValetKeychainModel
 internal import ValetKeychainStore
+internal import ValetSealing
 
 /// `valet show KEY`.
 enum ShowCommand {
@@ -26,7 +27,7 @@ enum ShowCommand {
     static func run(
         _ values: ParsedValues, in context: Context
     ) throws(CLIError) -> ExitCode {
-        let item = try ItemOptions.selection(values).target(context).details()
+        let item = try ItemOptions.selection(values).existing(context).details()
         let report = StatusReport(
             fields: fields.map { .init($0.member, $0.title, $0.value(item)) })
         let writesJSON = values.has(ItemOptions.json)
@@ -40,12 +41,13 @@ enum ShowCommand {
     /// One attribute of an item.
     private struct Field: Sendable {
         let member: String
-        let title: String
+        /// nil for a fact that only JSON has.
+        let title: String?
         let help: String
         let value: @Sendable (StoredItem) -> JSON
 
         init(
-            _ member: String, _ title: String, _ help: String,
+            _ member: String, _ title: String?, _ help: String,
             _ value: @escaping @Sendable (StoredItem) -> JSON
         ) {
             (self.member, self.title, self.help, self.value) = (member, title, help, value)
@@ -80,6 +82,12 @@ enum ShowCommand {
             return .number(port)
         },
         Field("path", "Path", "of an internet password; else null", .path),
+        Field("authentication", nil, "of an internet password, as dflt or form; else null") {
+            .textIfAny(LoginDetails($0.attributes).kind)
+        },
+        Field("realm", "Realm", "the security domain of an internet password; else null") {
+            .textIfAny(LoginDetails($0.attributes).realm)
+        },
         Field("accessibility", "Accessibility", "when the value can be read") {
             .string($0.protectionClass.word)
         },
@@ -97,5 +105,8 @@ enum ShowCommand {
         Field("comment", "Comment", "the comment, or null", .comment),
         Field("created", "Created", "ISO 8601, as 2001-01-01T00:00:00Z", .creationDate),
         Field("modified", "Modified", "ISO 8601", .modificationDate),
+        Field("id", nil, "the item's id, for --item") {
+            .string(Hexadecimal.text($0.reference.itemID))
+        },
     ]
 }

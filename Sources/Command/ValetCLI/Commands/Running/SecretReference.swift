@@ -14,9 +14,9 @@ struct SecretReference: Hashable, Sendable {
         + "An empty APP is this command, an empty ID is 'default', and KEY may contain slashes. "
         + "Percent signs encode other characters, as in URLs. '?accessibility=CLASS', '&cloud', "
         + "'&local' and '&group=PREFIX.GROUP' may follow, or, in place of ID and KEY, "
-        + "'service=', 'server=', "
-        + "'account=', 'port=', 'protocol=', 'label=' and 'keychain-swift'. 'valet:KEY' is a "
-        + "secret of the default valet."
+        + "'service=', 'server=', 'account=', 'port=', 'protocol=', 'label=', 'item=' and "
+        + "'keychain-swift'. 'valet:KEY' is a secret of the default valet, or if none is called "
+        + "so, the password with that label, host or service."
 
     let selection: ItemSelection
 
@@ -122,7 +122,8 @@ final class ReferenceResolver {
     /// The value that a reference names.
     func value(of reference: String) throws(CLIError) -> SecretValue {
         let selection = try SecretReference(reference, defaults).selection
-        return try selection.target(in: try keychain(for: selection.scope.requester)).value()
+        let keychain = try keychain(for: selection.scope.requester)
+        return try selection.target(in: keychain).orLogin().value()
     }
 
     /// The keychain as `requester` sees it.

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import ValetCLI
-
-/// The address of a server as browsers read it (https://url.spec.whatwg.org). Imports and docker's
-/// helper use it: another reading would give a password to another server.
+/// The address of a server as browsers read it (https://url.spec.whatwg.org). Options, imports and
+/// docker's helper use it: another reading would give a password to another server.
 ///
 /// The text is compared byte by byte, because a slash with a combining mark is one `Character`,
 /// which is not equal to a slash.
-struct LoginAddress {
+package struct LoginAddress {
     /// In lower case; nil if the text has none.
-    let scheme: String?
+    package let scheme: String?
     /// Whether the text has a user name or a password before the host.
-    let hasUser: Bool
+    package let hasUser: Bool
     /// With its port.
-    let host: String
+    package let host: String
     /// The rest after the host, from its slash, question mark or hash sign on.
-    let rest: String
+    package let rest: String
 
     /// - Returns: nil for text that is no address, and for one that programs read differently.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         let isBlank: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0D).contains($0) }
         var bytes = Array(text.utf8.drop(while: isBlank))
         while let last = bytes.last, isBlank(last) { bytes.removeLast() }
@@ -87,7 +85,7 @@ struct LoginAddress {
 
 extension LoginPlace {
     /// The place of an address; without a scheme, one of `https`.
-    init?(_ address: LoginAddress, path: String?) {
+    package init?(_ address: LoginAddress, path: String?) {
         self.init(scheme: address.scheme ?? "https", host: address.host, path: path)
     }
 }

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Where KEY is no name: the login that it may mean. Where several items match: the KEY and options
+// that choose each of them.
+
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
+internal import ValetSealing
+
+extension ItemTarget {
+    /// This target if KEY is the name of a secret, else the one login that has KEY as its label,
+    /// host or service. This target, too, if there is no such login, or if an identifier was given.
+    ///
+    /// - Parameter includesRemoved: Whether removed secrets and logins count.
+    /// - Throws: ``ExitCode/usage`` for several logins; ``ExitCode/damaged`` if a damaged item may
+    ///   be one of them.
+    func orLogin(orRemoved includesRemoved: Bool = false) throws(CLIError) -> ItemTarget {
+        if case .password(let search) = form, search.itemID != nil {
+            // Its name also finds its former values.
+            guard let item = try detailsIfAny() else { return self }
+            return login(PasswordSearch(item), named: key)
+        }
+        guard case .secret = form, !scope.isIdentifierChosen, let key else { return self }
+        let services = try services()
+        guard services.isEmpty else {
+            var target = self
+            target.known = services
+            return target
+        }
+        let secrets = scope.services.map { PasswordName(key, in: $0).query }
+        let logins = loginQueries(key)
+        let found = try requesting(
+            keychain.attempt(
+                session.find(secrets + logins, former: includesRemoved ? secrets : [])))
+        guard found.each.prefix(secrets.count).allSatisfy(\.isEmpty), found.former.isEmpty else {
+            return self
+        }
+        let present = FoundItems(joining: Array(found.each.dropFirst(secrets.count)))
+        var items = try requesting(present.items)
+        if items.isEmpty, includesRemoved { items = try removed(logins) }
+        items = distinct(items)
+        guard let item = items.first else { return self }
+        guard items.count == 1 else { throw several(items) }
+        var login = login(PasswordSearch(item), named: item.name)
+        login.alias = "'\(Escaping.printable(key))' is its \(Self.aspect(of: item, called: key))"
+        return login
+    }
+
+    private func login(_ search: PasswordSearch, named name: String?) -> ItemTarget {
+        ItemTarget(scope: scope, key: name, form: .password(search), keychain: keychain)
+    }
+
+    /// The logins that former values are of.
+    private func removed(_ logins: [ItemQuery]) throws(CLIError) -> [StoredItem] {
+        let former = try requesting(keychain.attempt(session.formerItems(logins)))
+        return try former.filter { $0.item != nil || !$0.hasItem }
+            .map { (former) throws(CLIError) in
+                guard let item = former.item else {
+                    throw CLIError(
+                        .damaged, "a former value that may be meant is damaged",
+                        hint: "'valet doctor --purge-damaged' gives up what is damaged")
+                }
+                return item
+            }
+    }
+
+    /// The searches for logins that have `key` as their label, service or host.
+    private func loginQueries(_ key: String) -> [ItemQuery] {
+        let server: ItemAttributes = [.server: .text(key)]
+        // An item may lack the protocol of a URL.
+        let canonical = server.withCanonicalServer?.filter { $0.key != .protocol }
+        let internet = [[.label: .text(key)], server, canonical].compactMap(\.self)
+        let generic: [ItemAttributes] = [[.label: .text(key)], [.service: .text(key)]]
+        let searches =
+            internet.map { (ItemClass.internetPassword, $0) }
+            + generic.map { (ItemClass.genericPassword, $0) }
+        return searches.map { itemClass, attributes in
+            var query = ItemQuery(
+                itemClass, attributes: attributes, accessGroup: scope.requester.group,
+                synchronizable: scope.synchronizable)
+            if scope.isAccessibilityChosen { query.protectionClass = scope.accessibility }
+            return query
+        }
+    }
+
+    /// The logins among items that several searches have found, each once.
+    private func distinct(_ items: [StoredItem]) -> [StoredItem] {
+        var known: Set<SecretPlace> = []
+        return items.filter { !$0.owner.isValet && known.insert(SecretPlace($0)).inserted }
+    }
+
+    private static func aspect(of item: StoredItem, called key: String) -> String {
+        if item.attributes[.label].map({ Attribute.label.matches(.text(key), $0) }) == true {
+            return "label"
+        }
+        return item.itemClass == .internetPassword ? "host" : "service"
+    }
+
+    // MARK: - Several items
+
+    /// How many items an error shows.
+    private static let shownCount = 20
+
+    /// The error for several passwords.
+    func several(_ items: [StoredItem]) -> CLIError {
+        choosing(among: items, .usage("\(items.count) passwords match"))
+    }
+
+    /// An error with a line for each item that may be meant.
+    func choosing(among items: [StoredItem], _ error: CLIError) -> CLIError {
+        choosing(
+            error,
+            items.prefix(Self.shownCount).map(words), of: items.count)
+    }
+
+    /// The KEY and options that choose an item, and no other one.
+    func words(for item: StoredItem) -> String {
+        ItemWords(item, rivals: rivals(of: item), self).line
+    }
+
+    /// The error for several secrets of one name.
+    func ambiguous(_ services: [PasswordService]) -> CLIError {
+        let lines = services.map { service in
+            var words = ItemWords(self)
+            words.add(service, among: services)
+            return words.line
+        }
+        let places = services.map(\.place).joined(separator: "; ")
+        return choosing(
+            .usage("\(services.count) secrets are called \(title) in \(place): \(places)"), lines,
+            of: lines.count)
+    }
+
+    private func choosing(_ error: CLIError, _ lines: [String], of count: Int) -> CLIError {
+        let rest = count - lines.count
+        let more = rest > 0 ? "; 'valet list' shows \(rest) more" : ""
+        var error = CLIError(
+            error.code, error.message, hint: "each line has the KEY and options of one" + more)
+        error.choices = lines
+        return error
+    }
+
+    /// The other items that a command line finds which names no more than the account of `item`
+    /// and its valet, service or server.
+    private func rivals(of item: StoredItem) -> [StoredItem] {
+        var found = FoundItems<StoredItem>()
+        if item.owner.isValet {
+            var valet = scope
+            valet.identifier = item.owner.name.isEmpty ? nil : item.owner.name
+            let queries = valet.services.map { PasswordName(item.name, in: $0).query }
+            // An error counts as "none": the items that are known are shown all the same.
+            found = FoundItems(joining: (try? keychain.find(queries)) ?? [])
+        } else {
+            let owner: Attribute = item.itemClass == .internetPassword ? .server : .service
+            let query = ItemQuery(
+                item.itemClass,
+                attributes: item.attributes.filter { [.account, owner].contains($0.key) },
+                accessGroup: scope.requester.group, synchronizable: .any)
+            found = FoundItems(joining: (try? keychain.find([query])) ?? [])
+        }
+        var damage: KeychainFailure?
+        return found.readable(noting: &damage).filter { $0.reference != item.reference }
+    }
+}
+
+/// The KEY and options of a command line that choose one item.
+struct ItemWords {
+    private var options: [String] = []
+    private var key: String?
+
+    /// The words that choose the application and group of a target, and its KEY.
+    init(_ target: ItemTarget) {
+        self.init(target.scope.requester)
+        if target.scope.isIdentifierChosen, let identifier = target.scope.identifier {
+            _ = add(ItemOptions.identifier, identifier)
+        }
+        key = target.key.flatMap { Self.isSafe($0) ? $0 : nil }
+    }
+
+    private init(_ requester: Requester) {
+        if let application = requester.application {
+            _ = add(ItemOptions.application, application)
+        }
+        if let group = requester.group { _ = add(ItemOptions.group, group.rawValue) }
+    }
+
+    /// The words that choose `item`.
+    ///
+    /// - Parameter rivals: The other items with its account and its valet, service or server.
+    init(_ item: StoredItem, rivals: [StoredItem], _ target: ItemTarget) {
+        self.init(target.scope.requester)
+        let isNamed = addName(of: item, hasGroup: target.scope.requester.group != nil)
+        var rivals = rivals
+        if !item.owner.isValet {
+            for (option, attribute) in Self.filters {
+                guard let value = item.attributes[attribute], value != attribute.defaultValue,
+                    let text = Self.text(value, of: attribute)
+                else { continue }
+                let rest = rivals.filter {
+                    guard let other = $0.attributes[attribute] ?? attribute.defaultValue else {
+                        return false
+                    }
+                    return attribute.matches(value, other)
+                }
+                if rest.count < rivals.count, add(option, text) { rivals = rest }
+            }
+        }
+        let alike = rivals.filter { $0.isSynchronizable == item.isSynchronizable }
+        if alike.count < rivals.count {
+            addPlace(isCloud: item.isSynchronizable)
+            rivals = alike
+        }
+        let peers = rivals.filter { $0.protectionClass == item.protectionClass }
+        if peers.count < rivals.count, ProtectionClass.offered.contains(item.protectionClass) {
+            _ = add(ItemOptions.accessibility, item.protectionClass.word)
+            rivals = peers
+        }
+        if !item.owner.isValet, !isNamed || !rivals.isEmpty {
+            _ = add(PasswordOptions.item, Hexadecimal.text(item.reference.itemID))
+        }
+    }
+
+    private static let filters: [(OptionDeclaration, Attribute)] = [
+        (PasswordOptions.port, .port), (PasswordOptions.networkProtocol, .protocol),
+        (PasswordOptions.label, .label),
+    ]
+
+    /// Adds the options that choose one service of several.
+    mutating func add(_ service: PasswordService, among services: [PasswordService]) {
+        if services.contains(where: { $0.protectionClass != service.protectionClass }) {
+            _ = add(ItemOptions.accessibility, service.protectionClass.word)
+        }
+        if services.contains(where: { $0.isSynchronizable != service.isSynchronizable }) {
+            addPlace(isCloud: service.isSynchronizable)
+        }
+    }
+
+    private mutating func addPlace(isCloud: Bool) {
+        options.append((isCloud ? ItemOptions.cloud : ItemOptions.local).spelling)
+    }
+
+    /// Adds the account and the owner. Returns whether both could be written.
+    private mutating func addName(of item: StoredItem, hasGroup: Bool) -> Bool {
+        if let account = item.attributes[.account]?.text, Self.isSafe(account) { key = account }
+        let owner = item.owner
+        guard !owner.isValet else {
+            let usual = hasGroup ? "" : Scope.ofCommand.identifier
+            return owner.name == usual || add(ItemOptions.identifier, owner.name)
+        }
+        if item.itemClass == .genericPassword, owner.name.isEmpty {
+            options.append(PasswordOptions.keychainSwift.spelling)
+            return key != nil
+        }
+        let isInternet = item.itemClass == .internetPassword
+        let text = item.attributes[isInternet ? .server : .service]?.text ?? ""
+        return add(isInternet ? PasswordOptions.server : PasswordOptions.service, text)
+            && key != nil
+    }
+
+    private static func text(_ value: AttributeValue, of attribute: Attribute) -> String? {
+        guard attribute == .protocol else {
+            if case .bytes = value { return nil }
+            return ListedItem.text(value)
+        }
+        guard let code = value.text else { return nil }
+        let name = NetworkProtocol.name(code)
+        return (try? NetworkProtocol.code(name)) == code ? name : nil
+    }
+
+    /// Whether a terminal shows a word as it is, and a shell reads it so.
+    private static func isSafe(_ word: String) -> Bool {
+        !word.isEmpty && Escaping.harmless(word) == word
+            && !word.utf8.contains { $0 < 0x20 || $0 == 0x7F }
+    }
+
+    /// Adds an option with its value. Returns false, with nothing done, if the value cannot be
+    /// shown.
+    private mutating func add(_ option: OptionDeclaration, _ value: String) -> Bool {
+        guard Self.isSafe(value) else { return false }
+        let isAttached = value.hasPrefix("-")
+        options.append(option.spelling + (isAttached ? "=" : " ") + ShellLine.quoted(value))
+        return true
+    }
+
+    /// The words, as a shell reads them. A KEY with a hyphen at its start comes last.
+    var line: String {
+        guard let key else { return options.joined(separator: " ") }
+        let word = ShellLine.quoted(key)
+        return key.hasPrefix("-")
+            ? (options + ["--", word]).joined(separator: " ")
+            : ([word] + options).joined(separator: " ")
+    }
+}

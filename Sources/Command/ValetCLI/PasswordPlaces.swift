@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Storing passwords that no valet stored. As with secrets, one that exists gets the new value where
+// it is, and moves if the command line says so.
+
+internal import ValetKeychainModel
+internal import ValetKeychainServices
+internal import ValetKeychainStore
+internal import ValetSealing
+
+extension ItemTarget {
+    /// Stores `value`: in place of the password that matches, else as a new one. A password moves
+    /// if the command line asks for another accessibility, or to share it or not.
+    ///
+    /// - Parameter isOnlyIfAbsent: Whether to fail with ``ExitCode/alreadyThere`` if there is one.
+    func storePassword(
+        _ value: SecretValue, _ search: PasswordSearch, ifAbsent isOnlyIfAbsent: Bool
+    ) throws(CLIError) -> StoredSecret {
+        guard !isOnlyIfAbsent else {
+            // Also fails for a damaged password, which an added one would set aside. One that a
+            // plain `set` would change may have attributes that the command line leaves out.
+            guard try !relaxed(search, keepingLabel: false).contains() else { throw alreadyThere }
+            return try addPassword(value, search)
+        }
+        return try keychain.repeating(title) { () throws(CLIError) -> StoredSecret? in
+            guard let (existing, moved) = try foreseenPassword(search) else {
+                let item = try newPassword(search)
+                try requesting(keychain.attempt(session.set(item, value: value)))
+                return StoredSecret(item: item, origin: nil)
+            }
+            return try set(existing, to: moved, value, search)
+        }
+    }
+
+    /// The password that ``storePassword(_:_:ifAbsent:)`` would change now, and how it would be
+    /// kept then; nil if it would add one.
+    ///
+    /// - Throws: ``ExitCode/usage`` if there are several.
+    func foreseenPassword(
+        _ search: PasswordSearch
+    ) throws(CLIError) -> (old: StoredItem, new: NewItem)? {
+        // The label and how it is kept choose among several, and else are what it gets.
+        var found = try detailsIfAny()
+        for keepsLabel in [true, false] where found == nil {
+            found = try relaxed(search, keepingLabel: keepsLabel).detailsIfAny()
+        }
+        guard let old = found else { return nil }
+        let (accessibility, isCloud) = scope.keeping(
+            old.protectionClass, isCloud: old.isSynchronizable)
+        var new = old.asNew
+        (new.protectionClass, new.isSynchronizable) = (accessibility, isCloud)
+        return (old, new)
+    }
+
+    /// The target without what it sets in a password that exists.
+    private func relaxed(_ search: PasswordSearch, keepingLabel keepsLabel: Bool) -> ItemTarget {
+        var wanted = search
+        let isLabelAlone = key == nil && search.attributes.allSatisfy { $0.key == .label }
+        if !keepsLabel, !isLabelAlone {
+            wanted.attributes[.label] = nil
+            wanted.canonical?[.label] = nil
+            if wanted.classes.count > 1 { wanted.classes = [.genericPassword] }
+        }
+        (wanted.protectionClass, wanted.synchronizable) = (nil, .any)
+        return ItemTarget(scope: scope, key: key, form: .password(wanted), keychain: keychain)
+    }
+
+    /// Returns nil if another program has removed the item, or changed one that moves.
+    private func set(
+        _ existing: StoredItem, to new: NewItem, _ value: SecretValue, _ search: PasswordSearch
+    ) throws(CLIError) -> StoredSecret? {
+        let old = existing.asNew
+        var changes = ItemChanges()
+        changes.attributes[.label] = search.attributes[.label]
+        var query = ItemQuery(existing.reference)
+        let isMoved = new != old
+        if isMoved {
+            // A new class would take its access control away.
+            if let requirement = existing.accessControl?.requirement {
+                throw CLIError(
+                    .denied, "reading \(title) requires \(requirement): it cannot be moved",
+                    hint: "without '--accessibility', '--cloud' and '--local' its value can be set")
+            }
+            (changes.protectionClass, changes.isSynchronizable) = (
+                new.protectionClass, new.isSynchronizable
+            )
+            query.attributes[.modificationDate] = existing.attributes[.modificationDate]
+        }
+        let (update, wanted) = (changes, query)
+        let count = try keychain.unlessChanged(session.update(wanted, update, value: value))
+        return count.map { _ in StoredSecret(item: new, origin: isMoved ? old : nil) }
+    }
+
+    private func addPassword(
+        _ value: SecretValue, _ search: PasswordSearch
+    ) throws(CLIError) -> StoredSecret {
+        let item = try newPassword(search)
+        do {
+            // One step of the keychain: looking first would miss what another program adds.
+            _ = try keychain.attempt(session.add(item, value: value))
+            return StoredSecret(item: item, origin: nil)
+        } catch {
+            throw error.code == .duplicateItem ? alreadyThere : CLIError(error)
+        }
+    }
+
+    /// The password to add.
+    ///
+    /// - Throws: ``ExitCode/usage`` without an account, or without service and server.
+    private func newPassword(_ search: PasswordSearch) throws(CLIError) -> NewItem {
+        var attributes = search.canonical ?? search.attributes
+        attributes[.port] = search.attributes[.port] ?? attributes[.port]
+        let place: Attribute =
+            search.classes == [.internetPassword] ? .server : .service
+        guard attributes[.account] != nil, attributes[place] != nil, search.itemID == nil else {
+            throw .usage(
+                "a new password needs KEY, its account, and '--service', '--server' or "
+                    + "'--keychain-swift'")
+        }
+        // As git's helper stores it: then that helper changes this item, and adds none.
+        if place == .server { attributes[.authenticationType] = LoginPlace.authenticationType }
+        return NewItem(
+            place == .server ? .internetPassword : .genericPassword, attributes: attributes,
+            accessGroup: search.group, isSynchronizable: scope.isCloud,
+            protectionClass: scope.accessibility)
+    }
+}
