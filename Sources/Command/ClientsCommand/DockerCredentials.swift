@@ -14,7 +14,7 @@ struct DockerCredentials {
     private let logins: Logins
     private let console: any Console
 
-    private static let label = AttributeValue.text("Docker Credentials")
+    static let label = AttributeValue.text("Docker Credentials")
     private static let notFound = CLIError(
         .failure, "credentials not found in native keychain")
     private static let noServer = CLIError(.failure, "no credentials server URL")
@@ -65,6 +65,7 @@ struct DockerCredentials {
             let strays = try logins.strays(Self.attributes(of: url))
             found = try requesting(strays.items).newestFirst
         }
+        if found.isEmpty { found = try others(at: url) }
         guard let item = found.first, let username = item.text(.account),
             let secret = try logins.value(of: item)
         else { throw Self.notFound }
@@ -197,6 +198,22 @@ struct DockerCredentials {
 
     private func items(at url: String) throws(CLIError) -> [StoredItem] {
         try logins.items(.internetPassword, Self.attributes(of: url))
+    }
+
+    /// What a person or another program has stored for a registry's server, for a registry without
+    /// a password of docker's. Of any path, or without one.
+    private func others(at url: String) throws(CLIError) -> [StoredItem] {
+        let place = try Self.place(url)
+        guard
+            let server = LoginPlace(
+                scheme: place.scheme, server: place.server, port: place.port, path: nil)
+        else { return [] }
+        var found = try logins.serving(server, nil)
+        if found.isEmpty { found = try logins.straysServing(server, nil) }
+        return try requesting(found.items).newestFirst.filter { item in
+            let path = item.text(.path) ?? ""
+            return item.attributes[.label] != Self.label && (path.isEmpty || path == place.path)
+        }
     }
 
     /// The attributes that name docker's items for a registry, besides the account.

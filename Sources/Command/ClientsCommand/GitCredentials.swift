@@ -15,10 +15,6 @@ struct GitCredentials {
     private let logins: Logins
     private let console: any Console
 
-    /// The authentication type of an internet password for git:
-    /// `kSecAttrAuthenticationTypeDefault`.
-    private static let authenticationType = AttributeValue.text("dflt")
-
     init(_ values: ParsedValues, _ context: Context) throws(CLIError) {
         operation = values[ClientOptions.operation] ?? ""
         logins = try Logins(values, context, asks: false)
@@ -47,9 +43,11 @@ struct GitCredentials {
     // MARK: Operations
 
     private func get(_ request: GitRequest) throws(CLIError) {
-        if try !writeFirst(of: try matches(request), request) {
-            _ = try writeFirst(of: try strays(request), request)
-        }
+        if try writeFirst(of: try matches(request), request) { return }
+        let others = try logins.serving(request.place, request.username)
+        if try writeFirst(of: Self.sorted(requesting(others.items)), request) { return }
+        let strays = try logins.straysServing(request.place, request.username)
+        _ = try writeFirst(of: Self.sorted(requesting(strays.items)), request)
     }
 
     /// Writes the first password that git can use; returns false if there is none.
@@ -108,9 +106,25 @@ struct GitCredentials {
         guard let username else { return }
         var attributes = request.place.attributes
         attributes[.account] = .text(username)
-        attributes[.authenticationType] = Self.authenticationType
+        attributes[.authenticationType] = LoginPlace.authenticationType
         attributes[.label] = .text(request.place.server)
+        if try isKept(secret.encoded, for: username, request) { return }
         try logins.store(.internetPassword, attributes, secret.encoded)
+    }
+
+    /// Whether git got this password from an item of another program, which it has approved: that
+    /// stays the only one.
+    private func isKept(
+        _ value: SecretValue, for username: String, _ request: GitRequest
+    ) throws(CLIError) -> Bool {
+        var attributes = Self.attributes(of: request)
+        attributes[.account] = .text(username)
+        guard try logins.found(.internetPassword, attributes).isEmpty else { return false }
+        // A damaged item does not have the value.
+        var damage: KeychainFailure?
+        let others = try logins.serving(request.place, username).readable(noting: &damage)
+        for item in Self.sorted(others) where try logins.has(item, value) { return true }
+        return false
     }
 
     private func erase(_ request: GitRequest) throws(CLIError) {
@@ -119,51 +133,65 @@ struct GitCredentials {
         var damage: KeychainFailure?
         try logins.retrying { () throws(CLIError) in
             damage = nil
-            let attributes = Self.attributes(of: request)
-            let found = try logins.found(.internetPassword, attributes).readable(noting: &damage)
+            let (place, username) = (request.place, request.username)
+            // Among the strays, a damaged one may be that of any server.
+            var strayDamage: KeychainFailure?
+            let found =
+                try logins.serving(place, username).readable(noting: &damage)
+                + logins.straysServing(place, username).readable(noting: &strayDamage)
             var refused: [StoredItem] = []
-            for item in found + (try logins.readableStrays(attributes))
-            where try isRefused(item, request) {
+            for item in Self.sorted(found) where try isRefused(item, request) {
                 refused.append(item)
             }
-            return try logins.delete(refused)
+            // What another program or a person has stored can be brought back.
+            return try logins.delete(
+                refused, keepingHistory: !refused.allSatisfy(Self.isOwn))
         }
         // A damaged password may be one that git wants to be gone.
         if let damage { throw CLIError(damage) }
     }
 
     /// Whether git wants an item to be gone. If git names the password that was refused, others
-    /// stay: another program may have stored the right one by now.
+    /// stay: another program may have stored the right one by now. If git names none, those of
+    /// other programs stay.
     private func isRefused(
         _ item: StoredItem, _ request: GitRequest
     ) throws(CLIError) -> Bool {
-        guard request.secret != nil || request.authtype != nil else { return true }
+        guard request.secret != nil || request.authtype != nil else { return Self.isOwn(item) }
         guard let value = try logins.value(of: item), let stored = GitSecret(parsing: value),
             stored.authtype == request.authtype
         else { return false }
         return request.secret?.secret.isEqual(to: stored.secret) != false
     }
 
-    /// The items that a request means. Without a path, those without one come first.
+    /// The items of git's that a request means. Without a path, those without one come first.
     private func matches(_ request: GitRequest) throws(CLIError) -> [StoredItem] {
         Self.sorted(try logins.items(.internetPassword, Self.attributes(of: request)))
     }
 
-    private func strays(_ request: GitRequest) throws(CLIError) -> [StoredItem] {
-        let found = try logins.strays(Self.attributes(of: request))
-        return Self.sorted(try requesting(found.items).newestFirst)
+    /// Whether git, or an import from git, has stored an item.
+    private static func isOwn(_ item: StoredItem) -> Bool {
+        item.attributes[.authenticationType] == LoginPlace.authenticationType
+            && item.attributes[.label] == item.attributes[.server]
     }
 
     private static func attributes(of request: GitRequest) -> ItemAttributes {
         var attributes = request.place.attributes
-        attributes[.authenticationType] = authenticationType
+        attributes[.authenticationType] = LoginPlace.authenticationType
         if let username = request.username { attributes[.account] = .text(username) }
         return attributes
     }
 
+    /// The newest first, but before them those without a path, and of these git's own. A password
+    /// of a web page comes last. Without docker's, which may be tokens for docker alone.
     private static func sorted(_ items: [StoredItem]) -> [StoredItem] {
-        let withoutPath = items.filter { ($0.text(.path) ?? "").isEmpty }
-        return withoutPath + items.filter { !($0.text(.path) ?? "").isEmpty }
+        func rank(_ item: StoredItem) -> Int {
+            let isForm = item.text(.authenticationType) == ImportedItem.Kind.form.rawValue
+            return ((item.text(.path) ?? "").isEmpty ? 0 : 4) + (isOwn(item) ? 0 : isForm ? 2 : 1)
+        }
+        let ranked = items.filter { $0.attributes[.label] != DockerCredentials.label }.newestFirst
+            .map { (rank: rank($0), item: $0) }
+        return (0...6).flatMap { rank in ranked.filter { $0.rank == rank }.map(\.item) }
     }
 }
 

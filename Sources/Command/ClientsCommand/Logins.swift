@@ -5,6 +5,7 @@ internal import ValetKeychainModel
 internal import ValetKeychainServices
 internal import ValetKeychainStore
 internal import ValetSealing
+internal import ValetSystem
 
 /// The items that one call of a helper reads and writes: those of the application and group that
 /// its options choose.
@@ -92,13 +93,51 @@ struct Logins {
         }
     }
 
+    /// The internet passwords for a place that a person or another program may have stored: of any
+    /// authentication type, with the protocol of the place or none, with any path, or that of the
+    /// place.
+    ///
+    /// - Parameter account: nil for all accounts.
+    func serving(_ place: LoginPlace, _ account: String?) throws(CLIError) -> FoundItems<StoredItem>
+    {
+        let attributes = Self.attributes(of: place, account)
+        let protocols = [place.attributes[.protocol], Attribute.protocol.defaultValue]
+        let queries = protocols.map { code in
+            var query = ItemQuery(
+                .internetPassword, attributes: attributes, accessGroup: group, synchronizable: .any)
+            query.attributes[.protocol] = code
+            return query
+        }
+        return try found(queries).filter { $0.serves(place) }
+    }
+
+    /// What ``serving(_:_:)`` does not find, as ``strays(_:)``.
+    func straysServing(
+        _ place: LoginPlace, _ account: String?
+    ) throws(CLIError) -> FoundItems<StoredItem> {
+        let wanted = Self.attributes(of: place, account)
+        return try allStrays().filter { item in
+            let server = AttributeValue.text(HostName.canonical(item.text(.server) ?? ""))
+            let own = item.attributes.overwritten(by: [.server: server])
+            return item.serves(place) && wanted.allSatisfy { own.has($0.key, $0.value) }
+        }
+    }
+
+    private static func attributes(of place: LoginPlace, _ account: String?) -> ItemAttributes {
+        var attributes = place.attributes.filter { [.server, .path].contains($0.key) }
+        if let account { attributes[.account] = .text(account) }
+        return attributes
+    }
+
     private func allStrays() throws(CLIError) -> FoundItems<StoredItem> {
         if let known = cache.strays { return known }
         let found = try found(.internetPassword, [:]).filter { item in
             let canonical = item.attributes.canonical
-            return ![.server, .port, .protocol].allSatisfy { attribute in
+            let isCanonical = [.server, .port, .protocol].allSatisfy { attribute in
                 canonical[attribute].map { item.attributes.has(attribute, $0) } ?? true
             }
+            let server = item.text(.server) ?? ""
+            return !isCanonical || !server.hasSameBytes(as: HostName.canonical(server))
         }
         cache.strays = found
         return found
@@ -199,9 +238,11 @@ struct Logins {
         _ itemClass: ItemClass, _ attributes: ItemAttributes, isCloud: Bool
     ) throws(CLIError) -> FoundItems<StoredItem> {
         let group = try groupToWrite()
+        // The label of an item that a person has stored may be another one.
         var query = ItemQuery(
-            itemClass, attributes: attributes, accessGroup: group,
-            synchronizable: isCloud ? .synchronizedOnly : .localOnly)
+            itemClass,
+            attributes: attributes.filter { itemClass.primaryKeyAttributes.contains($0.key) },
+            accessGroup: group, synchronizable: isCloud ? .synchronizedOnly : .localOnly)
         for attribute in itemClass.primaryKeyAttributes where attributes[attribute] == nil {
             query.attributes[attribute] = attribute.defaultValue
         }
@@ -226,7 +267,7 @@ struct Logins {
     /// Whether an item has this value, so that it need not be written. Never asks the user: an item
     /// with an access control counts as one with another value, and so does one whose value is
     /// damaged.
-    private func has(_ item: StoredItem, _ value: SecretValue) throws(CLIError) -> Bool {
+    func has(_ item: StoredItem, _ value: SecretValue) throws(CLIError) -> Bool {
         guard item.accessControl == nil else { return false }
         do {
             return try self.value(of: item)?.isEqual(to: value) ?? false
@@ -273,11 +314,17 @@ struct Logins {
 
     /// Deletes items: all or none.
     ///
+    /// - Parameter keepsHistory: Whether `valet undo` can bring them back.
     /// - Returns: false if another program has changed one of them since it was found.
-    func delete(_ items: [StoredItem]) throws(CLIError) -> Bool {
+    func delete(
+        _ items: [StoredItem], keepingHistory keepsHistory: Bool = false
+    ) throws(CLIError) -> Bool {
         guard !items.isEmpty else { return true }
         let transfer = ItemTransfer(deletions: items.map(\.version))
-        return try call(unless: [.itemNotFound], session.perform(transfer)) != nil
+        var session = session
+        session.caller.keepsHistory = session.caller.keepsHistory || keepsHistory
+        let deleting = session
+        return try call(unless: [.itemNotFound], deleting.perform(transfer)) != nil
     }
 
     /// Adds items: all or none.
@@ -357,6 +404,19 @@ extension StoredItem {
         NewItem(
             itemClass, attributes: attributes, accessGroup: accessGroup,
             isSynchronizable: isSynchronizable, protectionClass: protectionClass)
+    }
+
+    /// Whether an internet password is for the protocol and port of a place. Those without a
+    /// protocol are for every one.
+    fileprivate func serves(_ place: LoginPlace) -> Bool {
+        let code = attributes[.protocol] ?? .number(0)
+        let port = UInt16(exactly: attributes[.port]?.asNumber ?? 0)
+        let own = port.flatMap {
+            LoginPlace(scheme: place.scheme, server: place.server, port: $0, path: nil)
+        }
+        let codes = [place.attributes[.protocol], Attribute.protocol.defaultValue]
+        return own?.port == place.port
+            && codes.compactMap(\.self).contains { Attribute.protocol.matches($0, code) }
     }
 
     /// An attribute as text; nil if it is missing or no text.

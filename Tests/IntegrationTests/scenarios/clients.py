@@ -7,6 +7,7 @@ import http.server
 import json
 import os
 import select
+import shlex
 import subprocess
 import termios
 import threading
@@ -260,6 +261,69 @@ def of_one_server_with_several_names(world):
     git(world, "store", "protocol=https", international, "username=u", "password=idn")
     expect(git(world, "get", "protocol=https", "host=xn--bcher-kva.example")[1] == "password=idn",
            "an international name is another server")
+
+
+@scenario
+def of_what_a_person_has_stored(world):
+    """git and docker find what a person or an import has stored for a host, and keep it single."""
+    def add(account, value, *words):
+        outcome = world.run("set", account, "--server", *words, input=value.encode())
+        expect(outcome.code == 0, outcome)
+
+    def found(host):
+        return git(world, "get", "protocol=https", "host=" + host)
+
+    def count():
+        return len(json.loads(world.run("list", "--json").out)["items"])
+    add("u", "one", "a.example", "--protocol", "https")
+    add("u", "two", "B.example:8443")
+    add("u", "three", "https://c.example/login")
+    add("u", "four", "d.example", "--protocol", "https", "--port", "443", "--label", "mine")
+    add("u", "other", "e.example", "--protocol", "imaps")
+    add("u", "other", "e.example:9")
+    expect(world.run("import", "--from", "csv", input=b"name,url,username,password\n"
+                     b"Site,https://f.example,u,five\n").code == 0, "import")
+    sites = {"a.example": "one", "b.example:8443": "two", "c.example": "three",
+             "d.example": "four", "f.example": "five"}
+    for host, value in sites.items():
+        expect(found(host) == ["username=u", "password=" + value], host, found(host))
+        expect(json.loads(docker(world, "get", host))["Secret"] == value, host)
+        # What git approves after that is no second password.
+        before = count()
+        git(world, "store", "protocol=https", "host=" + host, "username=u", "password=" + value)
+        expect(count() == before, host, world.run("list").out)
+        expect(world.run("get", host).out == value.encode(), world.run("get", host))
+    expect(found("e.example") == [], found("e.example"))
+    put(world, {"account": "u", "server": "G.Example", "protocol": 0, "value": "six"})
+    expect(found("g.example") == ["username=u", "password=six"], found("g.example"))
+    expect(git(world, "get", "protocol=https", "host=a.example", "username=v") == [], "account")
+    expect(git(world, "get", "protocol=http", "host=a.example") == [], "protocol")
+    # A refused one is gone for git, and not lost.
+    git(world, "erase", "protocol=https", "host=f.example", "username=u", "password=wrong")
+    expect(found("f.example")[1:] == ["password=five"], "another password was erased")
+    git(world, "erase", "protocol=https", "host=f.example", "username=u")
+    expect(found("f.example")[1:] == ["password=five"], "erased although nothing was refused")
+    git(world, "erase", "protocol=https", "host=f.example", "username=u", "password=five")
+    expect(found("f.example") == [], "the password was not erased")
+    expect(world.run("undo", "Site").code == 0, world.run("undo", "Site"))
+    expect(found("f.example")[1:] == ["password=five"], "it is lost")
+    # git's and docker's own come first.
+    git(world, "store", "protocol=https", "host=f.example", "username=u", "password=git")
+    expect(found("f.example")[1:] == ["password=git"], "git")
+    docker(world, "store", '{"ServerURL":"f.example","Username":"u","Secret":"docker"}')
+    expect(json.loads(docker(world, "get", "f.example"))["Secret"] == "docker", "docker")
+    expect(found("f.example")[1:] == ["password=git"], "git")
+    # Each of the three has a line of its own, whose words choose it.
+    outcome = world.run("get", "u", "--server", "f.example")
+    lines = [line[11:] for line in outcome.err.splitlines() if line.startswith("valet:     ")]
+    expect(outcome.code == 64 and len(lines) == 3, outcome)
+    values = {world.run("get", *shlex.split(line)).out for line in lines}
+    expect(values == {b"five", b"git", b"docker"}, values, lines)
+    table = world.run("list", "--server", "f.example").out.decode().splitlines()[1:]
+    expect(len(set(table)) == 3, table)
+    docker(world, "erase", "f.example")
+    git(world, "erase", "protocol=https", "host=f.example", "username=u", "password=git")
+    expect(found("f.example")[1:] == ["password=five"], "the person's is gone")
 
 
 @scenario
