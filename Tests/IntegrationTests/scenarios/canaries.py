@@ -6,7 +6,7 @@ counts as locked once it has made a call after the lock: a sleeping process cann
 
 import keybags
 from leaks import memory, pattern
-from support import EVERY_USER, LEAK_TEST, Agent, expect, scenario
+from support import LEAK_TEST, ORDINARY, Agent, expect, scenario
 
 # The dynamic linker saves all registers on the stack when it binds a function late, and with them
 # what was copied last: the passcode that the agent, unlike a prompt, copies from its own memory.
@@ -15,7 +15,7 @@ STAYING = ("ck", "cku", "dk", "dku", "sync f")
 
 
 # Promise: 7.12
-@scenario(users=EVERY_USER, script=LEAK_TEST)
+@scenario(users=(ORDINARY,), script=LEAK_TEST)
 def after_locking(world):
     """No key of a locked keychain is in the memory of a process or in a file.
 
@@ -62,7 +62,7 @@ def after_locking(world):
 
 
 # Promise: 7.12
-@scenario(users=EVERY_USER, script=LEAK_TEST)
+@scenario(script=LEAK_TEST)
 def after_changing(world):
     """No key of a replaced epoch is in the memory of a process or in a file."""
     keeper, agent = Agent(world, VARIABLES), Agent(world, VARIABLES)
