@@ -341,20 +341,26 @@ struct ItemTarget {
             ItemQuery(itemClass, attributes: [.account: .text(key)], synchronizable: .any)
         }
         // An error, as for a locked class, counts as "not found".
-        let found = ((try? keychain.items(queries)) ?? []).filter { hint(to: $0) != nil }
+        let found = ((try? keychain.items(queries)) ?? []).filter(isReachable)
         // An item whose owner has the chosen name is the likeliest.
         let near = found.filter { $0.owner.name == scope.identifier }
         return near + found.filter { $0.owner.name != scope.identifier }
     }
 
-    private func hint(to item: StoredItem) -> String? {
-        guard item.owner.kind != .enclaveValet else { return nil }
+    /// Whether options of the command choose an item.
+    private func isReachable(_ item: StoredItem) -> Bool {
+        let isOwn = item.accessGroup.rawValue == keychain.applicationIdentifier
+        return switch item.owner.kind {
+        case .enclaveValet: false
+        case .valet, .cloudValet: isOwn && ProtectionClass.offered.contains(item.protectionClass)
+        case .generic, .internet: true
+        }
+    }
+
+    private func hint(to item: StoredItem) -> String {
         guard item.owner.isValet else {
             return "another program stored it as a password: '\(words(for: item))' chooses it"
         }
-        guard item.accessGroup.rawValue == keychain.applicationIdentifier,
-            ProtectionClass.offered.contains(item.protectionClass)
-        else { return nil }
         let identifier = item.owner.name
         guard case .secret = form, identifier == scope.identifier else {
             return "it is in valet \(quoted(identifier)): use "

@@ -163,9 +163,10 @@ struct SecretMove {
             let item = try target.details()
             if let alias = target.alias, let newKey {
                 throw .usage(
-                    "no secret is called \(quoted(named.name)): \(alias), of the \(target.title)",
-                    hint: "a new name is a new account: '\(target.words(for: item))' chooses the "
-                        + "password, and \(quoted(newKey)) would be its account")
+                    "no secret is called \(quoted(named.name)), and \(target.title) is known by "
+                        + "its account: \(alias)",
+                    hint: "'valet move --to-key \(ShellLine.quoted(Escaping.printable(newKey))) "
+                        + "\(target.words(for: item))' gives it another account")
             }
             return [item]
         case .fitting(let pattern):

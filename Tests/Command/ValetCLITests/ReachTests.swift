@@ -247,6 +247,13 @@ extension Bench {
                 == [.success, .success, .success])
     }
 
+    @Test func `are shown by the first twenty lines, and counted`() throws {
+        for number in 0..<30 { try bench.addLogin("many", at: "s\(number).example") }
+        #expect(bench.run("get", "many") == .notFound)
+        #expect(bench.choices.count == 20)
+        #expect(bench.everything.contains("shows 10 more"))
+    }
+
     @Test func `are members of the error in JSON`() {
         bench.run("set", "k", "--id", "a", input: [65])
         bench.run("set", "k", "--id", "b", input: [66])
