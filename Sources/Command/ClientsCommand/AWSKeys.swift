@@ -67,7 +67,8 @@ struct AWSKeys {
             keys = try ask()
         } else {
             let input = try console.readInput(atMost: ClientVerb.maximumByteCount)
-            keys = try AWSKeySet(parsing: input, called: "the input")
+            let text = try InputText.decoded(input, "the input")
+            keys = try AWSKeySet(parsing: text, called: "the input")
         }
         var attributes = Self.attributes(profile)
         attributes[.label] = Self.label(profile)

@@ -86,7 +86,8 @@ struct DockerCredentials {
     private func store() throws(CLIError) {
         let input = try console.readInput(atMost: ClientVerb.maximumByteCount)
         var members: [String: SecretValue] = [:]
-        var reader = try JSONReader(input, called: "the input")
+        let text = try InputText.decoded(input, "the input")
+        var reader = try JSONReader(text, called: "the input")
         try reader.document { (name, reader) throws(CLIError) in
             if reader.kind == .string { members[name] = try reader.string() }
         }

@@ -28,6 +28,9 @@ struct ExportVerb {
         if let option = ExportHelp.ofService.first(where: values.has) {
             throw .usage("'\(option.spelling)' needs '--to secret-service'")
         }
+        if values.has(ExportHelp.upperSnake), !writesVariables {
+            throw .usage("'--upper-snake' needs '--format dotenv' or '--format docker-env'")
+        }
         try console.requireConsent(
             to: "Write all secrets in the clear?", isGiven: values.has(KeyOptions.yes),
             because: "an export shows all secrets", refusal: "nothing was exported")
@@ -43,6 +46,10 @@ struct ExportVerb {
         }
         for (name, reason) in left {
             console.note("valet: warning: \(quoted(name)) was left out: \(reason)")
+        }
+        let unnamed = left.lazy.filter { $0.reason == Self.noVariable }
+        if let name = unnamed.compactMap({ VariableName.upperSnake($0.name) }).first {
+            console.hint("'--upper-snake' writes \(name) and the like")
         }
         if isDamaged {
             console.note("valet: warning: damaged items were left out; 'valet doctor' lists them")
@@ -114,18 +121,15 @@ struct ExportVerb {
 
     // MARK: Variables
 
+    private static let noVariable = "a variable cannot have that name"
+
     /// - Parameter isForDocker: Whether the lines are for docker and kubectl, which keep quotes.
     private func writeVariables(
         _ items: [StoredItem], forDocker isForDocker: Bool = false,
         _ left: inout [(name: String, reason: String)]
     ) throws(CLIError) {
         var unportable: [String] = []
-        for item in items {
-            let name = item.text(.account) ?? ""
-            guard VariableName.isValid(name) else {
-                left.append((name, "a variable cannot have that name"))
-                continue
-            }
+        for (item, name) in try variables(items, &left) {
             guard let value = try value(of: item, &left) else { continue }
             let hasNull = value.withBytes { $0.firstIndex(of: 0) != nil }
             guard value.isUTF8, !hasNull else {
@@ -150,6 +154,29 @@ struct ExportVerb {
             "valet: warning: other programs may read other values for "
                 + unportable.joined(separator: ", "))
         console.hint("docs/CLIENTS.md compares the dialects of .env files")
+    }
+
+    /// The items that get a variable, with its name.
+    private func variables(
+        _ items: [StoredItem], _ left: inout [(name: String, reason: String)]
+    ) throws(CLIError) -> [(StoredItem, name: String)] {
+        let isUpperSnake = values.has(ExportHelp.upperSnake)
+        var (variables, keys): ([(StoredItem, name: String)], [String: String]) = ([], [:])
+        for item in items {
+            let key = item.text(.account) ?? ""
+            let named = isUpperSnake ? VariableName.upperSnake(key) : key
+            guard let name = named, VariableName.isValid(name) else {
+                left.append((key, Self.noVariable))
+                continue
+            }
+            if isUpperSnake, let other = keys.updateValue(key, forKey: name), other != key {
+                throw .usage(
+                    "\(quoted(other)) and \(quoted(key)) would both be \(name)",
+                    hint: "rename one: 'valet rename'")
+            }
+            variables.append((item, name))
+        }
+        return variables
     }
 
     /// Whether docker reads it back: a value ends with its line, and a carriage return there is

@@ -103,6 +103,8 @@ enum ExportHelp {
     static let format = OptionDeclaration(
         name: "format", valueName: "FORMAT", help: "the form of the output",
         choices: ["json", "dotenv", "docker-env"])
+    static let upperSnake = OptionDeclaration(
+        name: "upper-snake", help: "name the variable of 'github-token' GITHUB_TOKEN")
     static let to = OptionDeclaration(
         name: "to", valueName: "PLACE",
         help: "another keyring that gets what programs keep by 'valet serve'",
@@ -136,8 +138,8 @@ enum ExportHelp {
                 + "another value is a conflict: without --replace or --skip-existing nothing is "
                 + "changed.",
         ],
-        options: [format, to] + ofService + ItemOptions.all.filter { $0 != ItemOptions.json }
-            + [KeyOptions.yes],
+        options: [format, upperSnake, to] + ofService
+            + ItemOptions.all.filter { $0 != ItemOptions.json } + [KeyOptions.yes],
         schema: [
             ("added", "how many items were new; 0 if conflicts kept all from being stored"),
             ("replaced", "how many got another value; 0 likewise"),
@@ -153,6 +155,7 @@ enum ExportHelp {
         ],
         examples: [
             ("valet export --format dotenv --id web", "The valet 'web', as variables."),
+            ("valet export --format dotenv --upper-snake", "'api-key' as API_KEY."),
             ("valet export --format json --yes > secrets.json", "Delete the file after use."),
             ("valet export --to secret-service --dry-run", "Back to GNOME Keyring."),
         ])

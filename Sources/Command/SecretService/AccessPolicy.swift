@@ -77,8 +77,7 @@ struct AccessPolicy: Sendable {
     /// - Throws: `invalidRequest`, which names the line.
     init(_ text: String) throws(KeychainFailure) {
         var (rules, notesReads): ([Rule], Bool) = ([], false)
-        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-        for (index, line) in lines.enumerated() {
+        for (index, line) in text.withoutByteOrderMark.lines.enumerated() {
             let words = line.trimmed.split(maxSplits: 2, whereSeparator: \.isWhitespace)
             guard let first = words.first, !first.hasPrefix("#") else { continue }
             if words == ["log", "reads"] {
@@ -124,5 +123,18 @@ struct AccessPolicy: Sendable {
     private static func mistake(_ index: Int, _ message: String) -> KeychainFailure {
         KeychainFailure(
             .invalidRequest, during: "read the policy", message: "line \(index + 1): \(message)")
+    }
+}
+
+extension String {
+    /// Some editors begin a text with the mark.
+    fileprivate var withoutByteOrderMark: Substring {
+        hasPrefix("\u{FEFF}") ? dropFirst() : self[...]
+    }
+}
+
+extension Substring {
+    fileprivate var lines: [Substring] {
+        split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
     }
 }

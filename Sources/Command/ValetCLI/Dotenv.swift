@@ -414,20 +414,3 @@ private struct DotenvReader {
         return SecretValue(value, byteCount: count)
     }
 }
-
-package enum VariableName {
-    /// Whether a shell takes the name: letters, digits and `_`, not a digit first.
-    package static func isValid(_ name: some StringProtocol) -> Bool {
-        guard let first = name.utf8.first, !(0x30...0x39).contains(first) else { return false }
-        return name.utf8.allSatisfy(isPart)
-    }
-
-    fileprivate static func isPart(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
-    }
-}

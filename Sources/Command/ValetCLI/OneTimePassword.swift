@@ -42,7 +42,7 @@ struct OneTimePassword {
     /// Reads a stored secret: a URI, a key in base32, or lines of which one has a URI, as in the
     /// entries of pass.
     init(_ stored: SecretValue) throws(CLIError) {
-        let text = OTPAuthURI.line(in: stored).map(stored.part) ?? stored.trimmed
+        let text = OTPAuthURI.line(in: stored).map(stored.part) ?? stored.withoutTextMarks.trimmed
         if text.starts(with: "steam:") || text.starts(with: OTPAuthURI.scheme + "steam") {
             throw .steam
         }
@@ -243,7 +243,7 @@ private struct OTPAuthURI {
     /// both ends; nil if no line has one.
     static func line(in text: SecretValue) -> Range<Int>? {
         text.withBytes { bytes in
-            var start = 0
+            var start = TextMark.isAtStart(of: bytes) ? TextMark.byteOrderMark.count : 0
             while start < bytes.count {
                 let end = bytes.first(from: start, of: "\n\r") ?? bytes.count
                 if let found = uri(in: bytes, start..<end) { return found }

@@ -34,6 +34,15 @@ enum RandomText {
         !text.isEmpty && text.allSatisfy(symbols.contains) && Set(text).count == text.count
     }
 
+    /// Whether a text is two or more characters of ASCII that can be seen, each at most once. Small
+    /// letters alone have to rise: others are the misspelt name of an alphabet.
+    static func areCharacters(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        return bytes.count > 1 && bytes.allSatisfy { (0x21...0x7E).contains($0) }
+            && Set(bytes).count == bytes.count
+            && (!bytes.allSatisfy { (0x61...0x7A).contains($0) } || bytes == bytes.sorted())
+    }
+
     /// How many times a secret may lack a class before this gives up. The least likely recipe, four
     /// characters of four classes of which one has a single character, needs about a hundred.
     private static let tryCount = 100_000

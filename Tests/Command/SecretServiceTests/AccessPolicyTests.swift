@@ -107,6 +107,7 @@ extension AskingProgram {
         #expect(access.access(to: "work") == .ask)
         #expect(access.access(to: "login") == .deny)
         #expect(try self.access("deny work *").access(to: "login") == .allow)
+        #expect(try self.access("\u{FEFF}deny work *").access(to: "work") == .deny)
     }
 
     // Promise: 20.7

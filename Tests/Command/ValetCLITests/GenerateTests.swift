@@ -64,6 +64,11 @@ import ValetSealing
         let dense = generated("--length", "1024", "--symbols=-_", "--no-ambiguous")
         #expect(Set(dense).isDisjoint(with: "0Oo1Il|!#"))
         #expect(Set(dense).isSuperset(of: "-_"))
+        let own = generated("--length", "1024", "--alphabet", "BCD89-")
+        #expect(Set(own) == Set("BCD89-"))
+        #expect(Set(generated("--length", "1024", "--alphabet", "abc")) == Set("abc"))
+        let clear = generated("--length", "1024", "--alphabet", "AB0O1l", "--no-ambiguous")
+        #expect(Set(clear) == Set("AB"))
     }
 
     // Promise: 4.12
@@ -173,7 +178,11 @@ import ValetSealing
         ["generate", "k", "--words", "6", "--no-symbols"], ["generate", "k", "--separator", "."],
         ["generate", "k", "--symbols", "ab"], ["generate", "k", "--symbols", "!!"],
         ["generate", "k", "--no-symbols", "--symbols", "!"], ["generate", "k", "24"],
-        ["generate", "k", "--alphabet", "greek"],
+        ["generate", "k", "--alphabet", "greek"], ["generate", "k", "--alphabet", "number"],
+        ["generate", "k", "--alphabet", "A"], ["generate", "k", "--alphabet", "AA"],
+        ["generate", "k", "--alphabet", "A B"], ["generate", "k", "--alphabet", "Aé"],
+        ["generate", "k", "--alphabet", "A0O", "--no-ambiguous"],
+        ["generate", "k", "--alphabet", "AB", "--symbols", "!"],
     ])
     func `valet generate refuses what contradicts itself`(_ words: [String]) {
         #expect(bench.run(words) == .usage)

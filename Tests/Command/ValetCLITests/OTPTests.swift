@@ -339,6 +339,17 @@ import ValetSealing
         #expect(again.hash == password.hash && again.digitCount == password.digitCount)
     }
 
+    @Test(arguments: [
+        "otpauth://hotp/a?secret=GEZDGNBVGY3TQOJQ&counter=7",
+        "otp: otpauth://hotp/a?secret=GEZDGNBVGY3TQOJQ&counter=7\n", "GEZD GNBV GY3T QOJQ\r\n",
+    ])
+    func `The byte order mark of an editor counts for nothing`(_ text: String) throws {
+        let plain = try OneTimePassword(value(Array(text.utf8)))
+        let marked = [0xEF, 0xBB, 0xBF] + Array(text.utf8)
+        try check(value(marked))
+        #expect(try OneTimePassword(value(marked)).key.isEqual(to: plain.key))
+    }
+
     @Test func `A key comes back from its URI`() throws {
         var random = SeededRandom(6238)
         for count in 1...80 {

@@ -200,8 +200,9 @@ def of_git_that_stores_one_of_several(world):
         docker(world, "store", '{"ServerURL":"b.example","Username":"u","Secret":"%d"}' % len(words),
                words=words)
         keys = {"AccessKeyId": "A", "SecretAccessKey": str(len(words))}
+        # As some editors write it, with a byte order mark.
         stored = world.run("aws-credentials", "store", "p", *words,
-                           input=json.dumps(keys).encode())
+                           input=json.dumps(keys).encode("utf-8-sig"))
         expect(stored.code == 0, stored)
         secret = json.loads(world.run("aws-credentials", "get", "p").out)["SecretAccessKey"]
         expect(secret == keys["SecretAccessKey"], secret)

@@ -287,6 +287,39 @@ def variables_of_a_valet(world):
 
 
 @scenario
+def variables_in_capitals(world):
+    """Variables of a valet can be named in capitals, and never choose code that a program runs."""
+    for key in ("github-token", "2nd/key", "naïve", "...", "PATH", "bash-env", "ld.preload"):
+        world.set(key, f"<{key}>", "--id", "deploy")
+    words = ("--all-from", "deploy", "--", "sh", "-c", 'echo "$GITHUB_TOKEN,$_2ND_KEY,$PATH"; env')
+    outcome = world.run("run", *words)
+    expect(outcome.code == 44 and "'--upper-snake' sets _2ND_KEY" in outcome.err, outcome)
+    outcome = world.run("run", "--upper-snake", *words)
+    path = os.environ.get("PATH", "/usr/bin:/bin")
+    expect(outcome.out.decode().startswith(f"<github-token>,<2nd/key>,{path}\n"), outcome)
+    expect(b"<PATH>" not in outcome.out and b"LD_PRELOAD" not in outcome.out, outcome)
+    for name in ("naïve", "...", "PATH", "bash-env", "ld.preload"):
+        expect(f"'{name}' was left out" in outcome.err, name, outcome)
+    outcome = world.run("run", "--upper-snake", "--all-from", "deploy", "--env",
+                        "PATH=valet:///deploy/PATH", "--", "/usr/bin/env")
+    expect(b"PATH=<PATH>\n" in outcome.out, outcome)
+    world.set("GitHub_Token", "other", "--id", "deploy")
+    outcome = world.run("run", "--upper-snake", *words)
+    expect(outcome.code == 64 and "would both set GITHUB_TOKEN" in outcome.err, outcome)
+    export = ("export", "--format", "dotenv", "--yes", "--id", "deploy")
+    outcome = world.run(*export, "--upper-snake")
+    expect(outcome.code == 64 and not outcome.out, outcome)
+    expect(world.run("remove", "GitHub_Token", "--id", "deploy", "--yes").code == 0, "remove")
+    outcome = world.run(*export, "--upper-snake")
+    expect(b"GITHUB_TOKEN='<github-token>'\n" in outcome.out, outcome)
+    outcome = world.run(*export)
+    expect("'--upper-snake' writes" in outcome.err and outcome.code == 1, outcome)
+    for words in (("run", "--upper-snake", "--", "true"),
+                  ("export", "--format", "json", "--upper-snake", "--yes")):
+        expect(world.run(*words).code == 64, words)
+
+
+@scenario
 def references_of_the_caller(world):
     """References in inherited variables are resolved on demand, and warned about otherwise."""
     world.set("k", "value")

@@ -106,7 +106,8 @@ struct ArgumentScanner {
 
     private func check(_ value: String, for option: OptionDeclaration) throws(CLIError) {
         if value.isEmpty { throw .usage("the value of '\(option.spelling)' is empty") }
-        guard !option.choices.isEmpty, !option.choices.contains(value) else { return }
+        guard !option.choices.isEmpty, !option.takesOthers, !option.choices.contains(value)
+        else { return }
         let nearest = Suggestion.nearest(to: value, among: option.choices)
         throw .usage(
             "'\(option.spelling)' does not take \(quoted(value))",

@@ -105,6 +105,8 @@ package struct OptionDeclaration: Hashable, Sendable {
     package var defaultValue: String?
     /// The values that are accepted; empty if every value is.
     package var choices: [String] = []
+    /// Whether it also takes other values than ``choices``.
+    package var takesOthers = false
     /// Whether it may be given several times: ``ParsedValues/list(_:)``.
     var isRepeatable = false
     /// Verbs of other tools that do the same. They lead to a hint.

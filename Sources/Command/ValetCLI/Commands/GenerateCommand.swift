@@ -7,10 +7,15 @@ enum GenerateCommand {
     private static let length = OptionDeclaration(
         name: "length", valueName: "N", help: "how many characters, from 4 to 1024",
         defaultValue: "24")
-    private static let alphabet = OptionDeclaration(
-        name: "alphabet", valueName: "NAME", help: "the characters to choose from",
-        defaultValue: RandomText.Alphabet.full.rawValue,
-        choices: RandomText.Alphabet.allCases.map(\.rawValue))
+    private static let alphabet = {
+        var option = OptionDeclaration(
+            name: "alphabet", valueName: "SET",
+            help: "the characters to choose from, each once, or a name for them",
+            defaultValue: RandomText.Alphabet.full.rawValue,
+            choices: RandomText.Alphabet.allCases.map(\.rawValue))
+        option.takesOthers = true
+        return option
+    }()
     private static let symbols = OptionDeclaration(
         name: "symbols", valueName: "SET",
         help: "use these symbols, and at least one of them: '--symbols=-_.'")
@@ -61,6 +66,7 @@ enum GenerateCommand {
             ("valet generate github-token", "24 characters of every class."),
             ("valet generate wifi --words 6", "Six words to type, with hyphens between."),
             ("valet generate pin --alphabet digits --length 6", "For a bank card."),
+            ("valet generate code --alphabet BCDFGHJKLMNP23456789", "From these characters alone."),
             ("valet generate --print --length 40 --symbols=-_", "Shows one, and stores nothing."),
         ])
 
@@ -152,7 +158,11 @@ enum GenerateCommand {
     }
 
     private static func characters(_ values: ParsedValues) throws(CLIError) -> RandomText {
-        var alphabet = values[alphabet].flatMap(RandomText.Alphabet.init) ?? .full
+        let text = values[alphabet] ?? RandomText.Alphabet.full.rawValue
+        guard let named = RandomText.Alphabet(rawValue: text) else {
+            return try characters(of: text, values)
+        }
+        var alphabet = named
         if values.has(noSymbols) {
             guard !values.isGiven(symbols), !values.isGiven(Self.alphabet) else {
                 throw .usage(
@@ -170,9 +180,38 @@ enum GenerateCommand {
             if alphabet == .full { classes.removeLast() }
             classes.append(set)
         }
+        return try characters(of: classes, values)
+    }
+
+    /// - Parameter text: What '--alphabet' has: no name.
+    private static func characters(
+        of text: String, _ values: ParsedValues
+    ) throws(CLIError) -> RandomText {
+        if let other = [noSymbols, symbols].first(where: { values.isGiven($0) }) {
+            throw .usage(
+                "characters for '--alphabet' and '\(other.spelling)' exclude each other")
+        }
+        guard RandomText.areCharacters(text) else {
+            let names = alphabet.choices
+            throw .usage(
+                "'--alphabet' does not take \(quoted(text))",
+                hint: Suggestion.nearest(to: text, among: names).map { "did you mean '\($0)'?" }
+                    ?? "it takes \(names.joined(separator: ", ")), or two or more characters of "
+                    + "ASCII, each once, small letters in their order")
+        }
+        return try characters(of: [text], values)
+    }
+
+    private static func characters(
+        of classes: [String], _ values: ParsedValues
+    ) throws(CLIError) -> RandomText {
+        var classes = classes
         if values.has(noAmbiguous) {
             classes = classes.map { $0.filter { !RandomText.ambiguous.contains($0) } }
                 .filter { !$0.isEmpty }
+        }
+        guard let first = classes.first, classes.count > 1 || first.utf8.count > 1 else {
+            throw .usage("'--alphabet' leaves fewer than two characters")
         }
         return .characters(try values.number(length, in: 4...1024), of: classes)
     }

@@ -179,7 +179,7 @@ enum OTPAddCommand {
                 console.isInputTerminal
                 ? try console.askTwice("URI or key for \(target.title)")
                 : try console.readInput(atMost: OneTimePassword.maximumByteCount)
-            return try checked(input.trimmed, target, values)
+            return try checked(input.withoutTextMarks.trimmed, target, values)
         }
         console.afterEffect { () throws(CLIError) in
             guard values.has(ItemOptions.json) else {

@@ -192,7 +192,7 @@ extension ItemTarget {
 }
 
 /// Marks that a text editor adds to a secret.
-private enum TextMark {
+enum TextMark {
     static let newline = UInt8(ascii: "\n")
     static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
 

@@ -107,41 +107,71 @@ struct ProgramVariables {
     // MARK: Whole valets
 
     /// Sets a variable for every secret of a valet, except those whose names or values no variable
-    /// can have.
+    /// can have, and those that would choose code that the program runs.
     ///
-    /// - Parameter scope: The valet. It covers all accessibilities and kinds unless it chooses
-    ///   some.
-    mutating func setAll(of scope: Scope) throws(CLIError) {
+    /// - Parameters:
+    ///   - scope: The valet. It covers all accessibilities and kinds unless it chooses some.
+    ///   - isUpperSnake: Whether `github-token` sets `GITHUB_TOKEN`.
+    mutating func setAll(of scope: Scope, upperSnake isUpperSnake: Bool) throws(CLIError) {
         let keychain = try resolver.keychain(for: scope.requester)
         let place = scope.place(of: keychain)
-        var names: Set<String> = []
+        // The secrets by the names of their variables.
+        var names: [String: String] = [:]
+        var hint: String?
         let items = try Self.items(keychain, scope)
         for item in items.sorted(by: { $0.name < $1.name }) {
-            guard VariableName.isValid(item.name) else {
+            let upper = VariableName.upperSnake(item.name)
+            guard let name = isUpperSnake ? upper : item.name, VariableName.isValid(name) else {
                 leaveOut(item.name, "a variable cannot have that name")
+                hint = hint ?? upper.map { "'--upper-snake' sets \($0) and the like" }
                 continue
             }
-            guard names.insert(item.name).inserted else {
-                throw .usage(
-                    "there are several \(quoted(item.name)) in \(place)",
-                    hint: "choose with '--accessibility', '--cloud' or '--local'")
-            }
-            let found = try requesting(
-                keychain.attempt(keychain.session.value(of: ItemQuery(item.reference))))
-            guard let value = found else {
-                leaveOut(item.name, "it has no value")
+            guard !VariableName.choosesCode(name) else {
+                leaveOut(item.name, "programs run what the variable \(name) names")
+                hint = hint ?? "'--env \(name)=REF' sets it nevertheless"
                 continue
             }
-            guard value.withBytes({ bytes in bytes.indices.allSatisfy { bytes[$0] != 0 } }) else {
-                leaveOut(item.name, "its value has a zero byte")
-                continue
+            if let other = names.updateValue(item.name, forKey: name) {
+                throw Self.ambiguous(name, of: (other, item.name), in: place)
             }
-            try set(item.name, to: FilledText(value: value, secrets: [value]))
+            guard let value = try value(of: item, keychain) else { continue }
+            try set(name, to: FilledText(value: value, secrets: [value]))
         }
+        if let hint { context.console.hint(hint) }
         guard names.isEmpty else { return }
         throw CLIError(
             .notFound, "\(place) has no secret that a variable can have",
             hint: "'valet list' shows the names of the stored secrets")
+    }
+
+    /// The value that a variable gets; nil, with a warning, if no variable can have it.
+    private func value(
+        of item: StoredItem, _ keychain: CommandKeychain
+    ) throws(CLIError) -> SecretValue? {
+        let found = try requesting(
+            keychain.attempt(keychain.session.value(of: ItemQuery(item.reference))))
+        guard let value = found else {
+            leaveOut(item.name, "it has no value")
+            return nil
+        }
+        guard value.withBytes({ bytes in bytes.indices.allSatisfy { bytes[$0] != 0 } }) else {
+            leaveOut(item.name, "its value has a zero byte")
+            return nil
+        }
+        return value
+    }
+
+    private static func ambiguous(
+        _ name: String, of secrets: (String, String), in place: String
+    ) -> CLIError {
+        guard secrets.0 != secrets.1 else {
+            return .usage(
+                "there are several \(quoted(name)) in \(place)",
+                hint: "choose with '--accessibility', '--cloud' or '--local'")
+        }
+        return .usage(
+            "\(quoted(secrets.0)) and \(quoted(secrets.1)) in \(place) would both set \(name)",
+            hint: "rename one: 'valet rename'; or name each with '--env \(name)=REF'")
     }
 
     private func leaveOut(_ name: String, _ reason: String) {

@@ -16,6 +16,9 @@ enum RunCommand {
     private static let valet = OptionDeclaration(
         name: "all-from", valueName: "ID",
         help: "set a variable for each secret of the valet ID; may be repeated", isRepeatable: true)
+    private static let upperSnake = OptionDeclaration(
+        name: "upper-snake",
+        help: "with --all-from: name the variable of 'github-token' GITHUB_TOKEN")
     private static let inherited = OptionDeclaration(
         name: "resolve-env", help: "put secrets in place of references in inherited variables")
     private static let file = OptionDeclaration(
@@ -52,8 +55,9 @@ enum RunCommand {
                 + "command. All signals but KILL and STOP are passed on. At a terminal it gets "
                 + "one of its own, and a reader in the background waits, and is not stopped.",
             "Later ones replace variables of earlier ones: inherited variables, --all-from, "
-                + "--env-file, --env, --file. --all-from leaves out secrets whose names are no "
-                + "names of variables, with a warning.",
+                + "--env-file, --env, --file. --all-from leaves out, with a warning, secrets whose "
+                + "names are no names of variables, and those like PATH, LD_PRELOAD and "
+                + "NODE_OPTIONS, by which a program runs other code: name these one by one.",
             "In a .env file, a value is a reference if it begins with 'valet:'; in other "
                 + "values each '{{ REF }}' stands for a secret. In single quotes or backticks "
                 + "nothing is a reference. 'valet export --format dotenv' writes values that way.",
@@ -61,7 +65,7 @@ enum RunCommand {
             "KEY alone is a secret of the valet that --app, --id and the other options choose.",
         ],
         arguments: [command],
-        options: [environment, environmentFile, valet, inherited, file, input, mask]
+        options: [environment, environmentFile, valet, upperSnake, inherited, file, input, mask]
             + ItemOptions.all.filter { $0 != ItemOptions.json },
         takesProgram: true,
         exitCodes: [
@@ -73,7 +77,10 @@ enum RunCommand {
             ("valet run --env PGPASSWORD=db-password -- psql", "For one program alone."),
             ("valet run --file KEY=valet://Mailer/Mailer/tls -- server", "As a file in memory."),
             ("valet run --env-file .env --mask -- make test", "With the variables of a file."),
-            ("valet run --all-from deploy -- ./deploy", "With every secret of a valet."),
+            (
+                "valet run --all-from deploy --upper-snake -- ./deploy",
+                "With every secret of a valet, 'api-key' as API_KEY."
+            ),
         ])
 
     private static func assignments(
@@ -120,6 +127,9 @@ enum RunCommand {
     ) throws(CLIError) -> ProgramVariables {
         let environment = try assignments(environment, values)
         let files = try assignments(file, values)
+        if values.has(upperSnake), values.list(valet).isEmpty {
+            throw .usage("'--upper-snake' needs '--all-from'")
+        }
         let readsInput = values.list(environmentFile).contains("-")
         guard !readsInput || PasscodeDescriptor.variableText() != "0" else {
             throw .usage(
@@ -131,7 +141,7 @@ enum RunCommand {
         for identifier in values.list(valet) {
             var scope = try ItemOptions.scope(values)
             scope.identifier = identifier
-            try program.setAll(of: scope)
+            try program.setAll(of: scope, upperSnake: values.has(upperSnake))
         }
         for path in values.list(environmentFile) { try program.read(path) }
         for entry in environment {
