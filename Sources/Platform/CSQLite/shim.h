@@ -2,6 +2,7 @@
 #ifndef VALET_CSQLITE_SHIM_H
 #define VALET_CSQLITE_SHIM_H
 
+#include <errno.h>
 #include <sqlite3.h>
 
 /* sqlite3_db_config is variadic, which Swift does not import. */
@@ -83,8 +84,8 @@ static inline int valet_sqlite3_has_log(sqlite3 *database) {
     return code == SQLITE_OK && log && log->pMethods;
 }
 
-/* Whether the system still tells the sizes of the database and of its log: it does not once their
-   descriptors are closed. */
+/* Whether the descriptors of the database and of its log are open: the system says if they are
+   closed when it is asked for the files' sizes. Any other error does not say so. */
 static inline int valet_sqlite3_has_files(sqlite3 *database) {
     int kinds[] = {SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER};
     for (int place = 0; place < 2; place++) {
@@ -92,7 +93,8 @@ static inline int valet_sqlite3_has_files(sqlite3 *database) {
         sqlite3_int64 size;
         int code = sqlite3_file_control(database, "main", kinds[place], &file);
         if (code != SQLITE_OK || !file || !file->pMethods) continue;
-        if (file->pMethods->xFileSize(file, &size) != SQLITE_OK) return 0;
+        errno = 0;
+        if (file->pMethods->xFileSize(file, &size) != SQLITE_OK && errno == EBADF) return 0;
     }
     return 1;
 }

@@ -90,9 +90,7 @@ extension Bench {
     }
 
     @Test func `of a removed login leads undo and history to it`() {
-        #expect(bench.run("remove", "GitHub", "--yes") == .success)
-        #expect(bench.console.notes.joined().contains("'GitHub' is its label"))
-        #expect(bench.console.notes.joined().contains("account 'nina'"))
+        #expect(bench.run("remove", "nina", "--server", "github.com", "--yes") == .success)
         #expect(bench.value("GitHub") == nil && bench.items.count == 3)
         #expect(bench.run("history", "GitHub") == .success)
         #expect(bench.value("GitHub", "--version", "1") == "nina")
@@ -108,13 +106,20 @@ extension Bench {
     }
 
     @Test(arguments: [["GitHub"], ["GitHub", "x"]])
-    func `is a name for remove --if-exists`(_ keys: [String]) {
+    func `is a name for remove without a question`(_ keys: [String]) {
         #expect(bench.run(["remove", "--if-exists", "--yes"] + keys) == .success)
+        #expect(bench.run(["remove", "--yes"] + keys) == .notFound)
+        #expect(bench.run(["remove", "--purge", "--yes"] + keys) == .notFound)
         #expect(bench.items.count == 4)
+        bench.run("remove", "GitHub", "--yes")
+        #expect(bench.console.notes.joined().contains("'GitHub' is its label"))
+        #expect(bench.choices == ["nina --server github.com"])
     }
 
     @Test func `removes a login once that two keys lead to`() {
-        #expect(bench.run("remove", "a", "GitHub", "github.com", "--yes") == .success)
+        bench.console.isInputTerminal = true
+        bench.console.answer = true
+        #expect(bench.run("remove", "a", "GitHub", "github.com") == .success)
         #expect(bench.console.notes.joined().contains("'nina' of 'github.com'"))
         #expect(bench.items.map(\.name).sorted() == ["b", "otto"])
     }

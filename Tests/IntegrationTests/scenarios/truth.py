@@ -416,7 +416,8 @@ class Row:
             return ("isErasePending",)
         if not succeeded:
             # What a key change has begun is erased by the next write.
-            return ("isErasePending",) if self.verb.changes_keys else ()
+            begins = self.verb.changes_keys or self.verb.begins_key_change
+            return ("isErasePending",) if begins else ()
         if "warning: nothing was sent yet" in outcome.err:
             return ("circle",)
         if "locked for other programs" in outcome.err or "for itself" in outcome.err:

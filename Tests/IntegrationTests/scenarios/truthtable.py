@@ -44,6 +44,8 @@ class Verb:
         self.reads = False
         # Whether a key change before it was interrupted, so that it also erases old keys.
         self.follows_key_change = rest.pop("follows_key_change", False)
+        # Whether it changes the keys beside its own effect.
+        self.begins_key_change = rest.pop("begins_key_change", False)
         # By what it says that it is done, if the exit speaks of something else.
         self.done = rest.pop("done", None)
         # Whether an index is damaged when the verb begins.
@@ -159,7 +161,7 @@ CHANGING_ALL = {
                            lines=(PAPER,), before=GIVEN),
     "backup_restore_new": Verb("backup restore {folder}/given --skip-existing --passphrase-fd {fd}",
                                lines=(PAPER,), before=GIVEN),
-    "sync_create": Verb("sync create --folder {store} --name mine"),
+    "sync_create": Verb("sync create --folder {store} --name mine", begins_key_change=True),
     "sync_pause": Verb("sync pause", "circle"),
     "sync_resume": Verb("sync resume", "circle", before=(("sync pause", b""),)),
     "sync_rename": Verb("sync devices rename mine other", "circle"),

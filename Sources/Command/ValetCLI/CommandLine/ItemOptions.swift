@@ -65,7 +65,8 @@ package enum ItemOptions {
         + "--keychain-swift reach the passwords that programs store without a valet: KEY is the "
         + "account then, and may be missing if only one password matches. If no secret is called "
         + "KEY, verbs about one that exists take KEY for the label, host or service of a "
-        + "password. If several match, the error lists the options that choose each."
+        + "password; 'remove --yes' does not. If several match, the error lists the options that "
+        + "choose each."
 
     /// The hint of a verb for several secrets that leaves passwords where they are.
     static let hintAtLogins = "'--server HOST', '--service NAME' or '--label LABEL' chooses them"

@@ -99,12 +99,21 @@ enum RemoveCommand {
         }
     }
 
-    /// The item that KEY means. With `--if-exists` it is a name, because what is removed already
-    /// must not lead to something else.
+    /// The item that KEY means. Without a question it is a name, because a script that runs twice
+    /// must not remove something else the second time.
+    ///
+    /// - Throws: ``ExitCode/notFound``, with the words that choose it, for a login that only a
+    ///   person can agree to remove.
     static func intended(
         _ target: ItemTarget, _ values: ParsedValues
     ) throws(CLIError) -> ItemTarget {
-        try values.has(ifExists) ? target : target.orLogin(orRemoved: values.has(purge))
+        guard !values.has(ifExists) else { return target }
+        let found = try target.orLogin(orRemoved: values.has(purge))
+        guard let alias = found.alias, values.has(KeyOptions.yes) else { return found }
+        let error = CLIError(
+            .notFound, "no \(target.title) in \(target.place), but \(found.title): \(alias)")
+        guard let item = try found.detailsIfAny() else { throw error }
+        throw found.choosing(among: [item], error)
     }
 
     private static func remove(
@@ -126,9 +135,7 @@ enum RemoveCommand {
                 because: reason(values))
         }
         do {
-            let count = purges ? (try target.purge() ? 1 : 0) : try target.delete()
-            if target.alias != nil { context.console.note("valet: removed \(target.fullTitle)") }
-            return count
+            return purges ? (try target.purge() ? 1 : 0) : try target.delete()
         } catch {
             // Another program may have removed it just now.
             if error.code == .notFound, isFineIfAbsent { return 0 }
