@@ -65,10 +65,18 @@ struct DockerCredentials {
             let strays = try logins.strays(Self.attributes(of: url))
             found = try requesting(strays.items).newestFirst
         }
-        if found.isEmpty { found = try others(at: url) }
-        guard let item = found.first, let username = item.text(.account),
-            let secret = try logins.value(of: item)
-        else { throw Self.notFound }
+        var secret: SecretValue?
+        if found.isEmpty {
+            for item in try others(at: url) where secret == nil {
+                secret = try logins.value(of: item).flatMap(Self.password)
+                found = [item]
+            }
+        } else {
+            secret = try logins.value(of: found[0])
+        }
+        guard let item = found.first, let username = item.text(.account), let secret else {
+            throw Self.notFound
+        }
         guard secret.isUTF8 else {
             throw CLIError(.failure, "the stored password is not UTF-8, and JSON cannot hold it")
         }
@@ -215,6 +223,13 @@ struct DockerCredentials {
             let path = item.text(.path) ?? ""
             return item.attributes[.label] != Self.label && (path.isEmpty || path == place.path)
         }
+    }
+
+    /// The password that another program has stored; nil for what docker cannot use: a token of
+    /// git's that has expired, or that goes with a scheme of its own.
+    private static func password(_ value: SecretValue) -> SecretValue? {
+        guard let stored = GitSecret(parsing: value) else { return value }
+        return stored.authtype == nil && !stored.hasExpired ? stored.secret : nil
     }
 
     /// The attributes that name docker's items for a registry, besides the account.

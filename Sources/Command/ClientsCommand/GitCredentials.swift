@@ -143,9 +143,8 @@ struct GitCredentials {
             for item in Self.sorted(found) where try isRefused(item, request) {
                 refused.append(item)
             }
-            // What another program or a person has stored can be brought back.
-            return try logins.delete(
-                refused, keepingHistory: !refused.allSatisfy(Self.isOwn))
+            // A person or another program may have stored it.
+            return try logins.delete(refused, keepingHistory: true)
         }
         // A damaged password may be one that git wants to be gone.
         if let damage { throw CLIError(damage) }

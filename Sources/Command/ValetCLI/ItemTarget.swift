@@ -106,6 +106,11 @@ struct PasswordSearch: Hashable, Sendable {
         }
     }
 
+    /// Whether it says for what a password is, or which item it is.
+    var namesPlace: Bool {
+        itemID != nil || attributes[.service] != nil || attributes[.server] != nil
+    }
+
     /// What the first searches find that find anything: an exact name comes before its canonical
     /// form.
     func found(in each: [FoundItems<StoredItem>]) -> FoundItems<StoredItem> {

@@ -39,6 +39,8 @@ extension ItemTarget {
     func foreseenPassword(
         _ search: PasswordSearch
     ) throws(CLIError) -> (old: StoredItem, new: NewItem)? {
+        // An account alone may be that of any program.
+        guard search.namesPlace || search.attributes[.label] != nil else { return nil }
         // The label and how it is kept choose among several, and else are what it gets.
         var found = try detailsIfAny()
         for keepsLabel in [true, false] where found == nil {
@@ -56,7 +58,7 @@ extension ItemTarget {
     private func relaxed(_ search: PasswordSearch, keepingLabel keepsLabel: Bool) -> ItemTarget {
         var wanted = search
         let isLabelAlone = key == nil && search.attributes.allSatisfy { $0.key == .label }
-        if !keepsLabel, !isLabelAlone {
+        if !keepsLabel, !isLabelAlone, search.namesPlace {
             wanted.attributes[.label] = nil
             wanted.canonical?[.label] = nil
             if wanted.classes.count > 1 { wanted.classes = [.genericPassword] }

@@ -234,7 +234,7 @@ struct SecretMove {
         if let newKey { new.attributes[.account] = .text(newKey) }
         let usualGroup = destination.session.caller.accessGroups.first
         if item.owner.isValet {
-            let service = to.service(kept.accessibility, isCloud: kept.isCloud)
+            let service = place(of: item).service(kept.accessibility, isCloud: kept.isCloud)
             new.attributes[.service] = .text(service.service)
             new.accessGroup = service.accessGroup ?? usualGroup
         } else if leavesLogins {
@@ -248,6 +248,18 @@ struct SecretMove {
         return new
     }
 
+    /// The valet that a secret moves to. Options for passwords name no valet: a secret that they
+    /// choose stays in its own, unless the command line names another one.
+    private func place(of secret: StoredItem) -> Scope {
+        let namesValet = [MoveOptions.toIdentifier, MoveOptions.toGroup].contains {
+            values.isGiven($0)
+        }
+        guard password != nil, !namesValet else { return to }
+        var place = to
+        place.identifier = secret.owner.name.isEmpty ? nil : secret.owner.name
+        return place
+    }
+
     /// What has the name of an item at its destination already, however it is kept.
     private func existing(_ move: Move) throws(CLIError) -> [StoredItem] {
         guard !move.isLogin else {
@@ -257,7 +269,7 @@ struct SecretMove {
             query.synchronizable = .any
             return try requesting(destination.items([query]))
         }
-        var scope = to
+        var scope = place(of: move.old)
         (scope.isAccessibilityChosen, scope.isCloudChosen) = (false, false)
         let item = try ItemTarget(
             scope: scope, key: move.newName, form: .secret, keychain: destination
@@ -276,12 +288,17 @@ struct SecretMove {
                 .alreadyThere, "\(title) exists already",
                 hint: "'--force' replaces it; nothing was moved")
         }
+        guard existing.count == 1 else {
+            throw CLIError(
+                .alreadyThere, "\(title) exists twice, shared and on this device alone",
+                hint: "remove one of them first: '--cloud' or '--local'; nothing was moved")
+        }
         transfer.deletions += existing.map(\.version)
         if values.has(MoveOptions.dryRun) { context.console.note("valet: would replace \(title)") }
     }
 
     private func place(of move: Move) -> String {
-        guard move.isLogin else { return to.place(of: destination) }
+        guard move.isLogin else { return place(of: move.old).place(of: destination) }
         return to.requester.group.map { "group \(quoted($0.rawValue))" }
             ?? "application \(quoted(destination.applicationIdentifier))"
     }

@@ -104,6 +104,34 @@ import ValetSealing
         #expect(both.count == 2 && both.allSatisfy { $0.attributes[.comment] == .text("work") })
     }
 
+    @Test func `replace no two at once`() throws {
+        let nina = ["nina", "--server", "b.example"]
+        for isCloud in [false, true] {
+            try bench.addLogin("nina", at: "b.example", isCloud: isCloud)
+        }
+        #expect(bench.run("move", "--all", "--to-app", "other") == .success)
+        try bench.addLogin("nina", at: "b.example")
+        #expect(bench.run(["move"] + nina + ["--to-app", "other", "--force"]) == .alreadyThere)
+        #expect(bench.items.count { $0.name == "nina" && $0.owner.name == "b.example" } == 3)
+    }
+
+    @Test(arguments: [
+        ["rename", "--account", "tok", "new"], ["move", "--account", "tok", "--to-key", "new"],
+    ])
+    func `do not take a secret out of its valet`(_ words: [String]) {
+        bench.run("set", "tok", "--id", "web", input: Array("v".utf8))
+        #expect(bench.run(words) == .success)
+        #expect(bench.value("new", "--id", "web") == "v")
+    }
+
+    @Test(arguments: [["--label", "New"], []])
+    func `are not what set finds by an account alone`(_ options: [String]) throws {
+        bench.run("set", "tok", "--id", "web", input: Array("v".utf8))
+        let words = ["set", "--account", "tok"] + options
+        #expect(bench.run(words, input: Array("x".utf8)) == .usage)
+        #expect(bench.value("tok", "--id", "web") == "v")
+    }
+
     @Test func `take no place that is taken, unless --force replaces it`() throws {
         var more: ItemAttributes = [
             .protocol: .text("htps"), .authenticationType: .text("form"), .path: .text("x"),

@@ -325,6 +325,21 @@ def of_what_a_person_has_stored(world):
     docker(world, "erase", "f.example")
     git(world, "erase", "protocol=https", "host=f.example", "username=u", "password=git")
     expect(found("f.example")[1:] == ["password=five"], "the person's is gone")
+    # docker gets no token of git's that it cannot use, and nothing beside a password.
+    for number, (rest, code) in enumerate((
+            (("password_expiry_utc=9999999999", "oauth_refresh_token=r"), 0),
+            (("password_expiry_utc=1000000",), 1))):
+        host = f"t{number}.example"
+        git(world, "store", "protocol=https", "host=" + host, "username=u", "password=p", *rest)
+        outcome = world.run("docker-credential", "get", input=host.encode())
+        expect(outcome.code == code, outcome)
+        expect(code or json.loads(outcome.out)["Secret"] == "p", outcome)
+    # git may have been refused what a person has put into an item of git's own.
+    git(world, "store", "protocol=https", "host=h.example", "username=u", "password=one")
+    world.run("set", "u", "--server", "h.example", input=b"two")
+    git(world, "erase", "protocol=https", "host=h.example", "username=u", "password=two")
+    expect(world.run("undo", "u", "--server", "h.example").code == 0, "nothing to undo")
+    expect(world.run("get", "u", "--server", "h.example").out == b"two", "it is lost")
 
 
 @scenario
