@@ -40,6 +40,25 @@ import ValetTestSupport
         }
     }
 
+    @Test func `A search that finds many gives them in their order, and tells of a damaged one`()
+        throws
+    {
+        let names = (0..<400).map { "a\($0)" }
+        let additions = names.map { Addition(item($0, ["n": "1"]), value: .text("v")) }
+        try keychain.store.set(additions, for: keychain.caller)
+        let query = ItemQuery.generic([.lookupAttributes: Self.value(["n": "1"])])
+        let all = try keychain.store.copy(query, .attributes, for: keychain.caller).parts
+        #expect(all.items.compactMap(\.account) == names && all.damage == nil)
+        try keychain.tamper(
+            """
+            UPDATE item SET names = zeroblob(72)
+            WHERE number = (SELECT number FROM item ORDER BY number LIMIT 1 OFFSET 200)
+            """)
+        let rest = try keychain.store.copy(query, .attributes, for: keychain.caller).parts
+        #expect(rest.items.compactMap(\.account) == names.filter { $0 != "a200" })
+        #expect(rest.damage != nil)
+    }
+
     @Test func `A search by them keeps to its group and its other attributes`() throws {
         try keychain.add(item("a", ["n": "1"]))
         try keychain.add(item("a", ["n": "1"]).inGroup("two"))
