@@ -192,7 +192,6 @@ extension ListedItem {
             "modified": .text(modifiedText),
         ])
     }
-
 }
 
 extension AccessControl {

@@ -33,8 +33,9 @@ package enum VariableName {
         return isValid(text) ? text : "_" + text
     }
 
-    /// Whether a program, or one that it starts, may run code that the variable names, or read
-    /// settings from where it says: whoever can store a secret would choose what runs.
+    /// Whether a program may run code that the variable names, or settings that name code: who can
+    /// store a secret would choose what runs. Variables for secrets, as `CARGO_REGISTRY_TOKEN` and
+    /// `BUNDLE_GEMS__EXAMPLE`, are none of these.
     package static func choosesCode(_ name: String) -> Bool {
         let upper = name.uppercased()
         return codeNames.contains(upper) || codePrefixes.contains(where: upper.hasPrefix)
@@ -42,8 +43,8 @@ package enum VariableName {
 
     /// In capital letters: npm reads its variables in either form.
     private static let codePrefixes = [
-        "LD_", "DYLD_", "BASH_FUNC_", "GIT_", "NPM_CONFIG_", "CORECLR_", "COR_", "DOTNET_",
-        "BUNDLE_", "CARGO_", "MALLOC_",
+        "LD_", "DYLD_", "BASH_FUNC_", "GIT_CONFIG", "CORECLR_PROFILER", "COR_PROFILER",
+        "CARGO_BUILD_", "CARGO_TARGET_",
     ]
 
     private static let codeNames: Set<String> = [
@@ -57,7 +58,16 @@ package enum VariableName {
         "EDITOR", "VISUAL", "PAGER", "MANPAGER", "BROWSER", "LESSOPEN", "LESSCLOSE", "SSH_ASKPASS",
         "SUDO_ASKPASS", "SUDO_EDITOR", "TERMINFO", "TERMCAP", "RSYNC_RSH", "CVS_RSH", "SVN_SSH",
         "HGRCPATH", "DOCKER_CONFIG", "KUBECONFIG", "AWS_CONFIG_FILE", "PGSYSCONFDIR",
+        // git.
+        "GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR",
+        "GIT_PAGER", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_EXEC_PATH", "GIT_DIR",
+        "GIT_TEMPLATE_DIR",
+        // Package managers.
+        "CARGO_HOME", "BUNDLE_GEMFILE", "BUNDLE_PATH", "BUNDLE_APP_CONFIG", "BUNDLE_USER_CONFIG",
+        "NPM_CONFIG_SCRIPT_SHELL", "NPM_CONFIG_NODE_OPTIONS", "NPM_CONFIG_USERCONFIG",
+        "NPM_CONFIG_GLOBALCONFIG", "NPM_CONFIG_GIT", "NPM_CONFIG_PREFIX",
         // Languages.
+        "DOTNET_STARTUP_HOOKS", "DOTNET_ADDITIONAL_DEPS", "DOTNET_SHARED_STORE", "DOTNET_ROOT",
         "NODE_OPTIONS", "NODE_PATH", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONWARNINGS",
         "PYTHONBREAKPOINT", "PYTHONUSERBASE", "PERL5LIB", "PERLLIB", "PERL5OPT", "PERL5DB",
         "RUBYOPT", "RUBYLIB", "GEM_PATH", "GEM_HOME", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS",

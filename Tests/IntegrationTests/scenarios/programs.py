@@ -303,6 +303,10 @@ def variables_in_capitals(world):
     outcome = world.run("run", "--upper-snake", "--all-from", "deploy", "--env",
                         "PATH=valet:///deploy/PATH", "--", "/usr/bin/env")
     expect(b"PATH=<PATH>\n" in outcome.out, outcome)
+    for key in ("CARGO_REGISTRY_TOKEN", "git-token", "bundle_gems__example"):
+        world.set(key, "token", "--id", "tokens")
+    outcome = world.run("run", "--all-from", "tokens", "--upper-snake", "--", "env")
+    expect(outcome.out.count(b"=token\n") == 3 and not outcome.err, outcome)
     world.set("GitHub_Token", "other", "--id", "deploy")
     outcome = world.run("run", "--upper-snake", *words)
     expect(outcome.code == 64 and "would both set GITHUB_TOKEN" in outcome.err, outcome)

@@ -123,7 +123,9 @@ struct ProgramVariables {
             let upper = VariableName.upperSnake(item.name)
             guard let name = isUpperSnake ? upper : item.name, VariableName.isValid(name) else {
                 leaveOut(item.name, "a variable cannot have that name")
-                hint = hint ?? upper.map { "'--upper-snake' sets \($0) and the like" }
+                if let upper, !isUpperSnake, !VariableName.choosesCode(upper) {
+                    hint = hint ?? "'--upper-snake' sets \(upper) and the like"
+                }
                 continue
             }
             guard !VariableName.choosesCode(name) else {
