@@ -79,7 +79,8 @@ def killed_removal(world):
 # Promise: 16.2
 @scenario
 def of_others(world):
-    """What git and docker replace or remove leaves no former value; what an import replaces does."""
+    """What git and docker replace leaves no former value; what git removes or an import replaces does.
+    """
     git = "protocol=https\nhost=example.org\nusername=anna\n"
     docker = '{"ServerURL":"https://registry.example.org","Username":"anna","Secret":"%s"}'
     for text in ("first", "second"):
@@ -95,7 +96,10 @@ def of_others(world):
         expect(outcome.code == 0 and not outcome.out, words, outcome)
     outcome = world.run("git-credential", "erase", input=git.encode())
     expect(outcome.code == 0, outcome)
-    expect(world.run("undo", "anna", *places[0]).code == 44, "git's removal can be undone")
+    outcome = world.run("undo", "anna", *places[0])
+    expect(outcome.code == 0, "git's removal cannot be undone", outcome)
+    outcome = world.run("get", "anna", *places[0])
+    expect(outcome.out == b"second", outcome)
     table = f"{world.folder}/logins.csv"
     for text in ("third", "fourth"):
         with open(table, "w", encoding="utf-8") as file:
