@@ -328,16 +328,16 @@ struct Logins {
     }
 
     /// Adds items: all or none.
-    func add(_ items: [(item: NewItem, value: SecretValue)]) throws(CLIError) {
-        let additions = items.map { Addition($0.item, value: $0.value) }
+    func add(_ additions: [Addition]) throws(CLIError) {
         _ = try call(session.perform(ItemTransfer(additions: additions)))
     }
 
     /// Adds items, or gives existing ones their values: all or none.
-    func set(_ items: [(item: NewItem, value: SecretValue)]) throws(CLIError) {
-        var known: [(item: NewItem, value: SecretValue)] = []
-        for (item, value) in items {
-            var item = item
+    func set(_ additions: [Addition]) throws(CLIError) {
+        var known: [Addition] = []
+        for addition in additions {
+            var addition = addition
+            let item = addition.item
             // A damaged item is set aside.
             var damage: KeychainFailure?
             let stored = try alike(
@@ -345,9 +345,9 @@ struct Logins {
             ).readable(noting: &damage)
             // A stray keeps its name.
             if let key = stored.first?.primaryKey {
-                item.attributes = item.attributes.overwritten(by: key)
+                addition.item.attributes = item.attributes.overwritten(by: key)
             }
-            known.append((item, value))
+            known.append(addition)
         }
         try call(session.set(known))
     }

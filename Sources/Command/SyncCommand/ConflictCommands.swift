@@ -70,15 +70,19 @@ extension SyncCall {
             keychain.read("read a conflict") { (view) throws(KeychainFailure) in
                 try view.content(of: version.id)
             })
-        switch content??.kind {
-        case .value(let value):
-            try value.withBytes { (bytes) throws(CLIError) in
-                try console.writeSecret(bytes, isForced: values.has(ItemOptions.force))
-            }
-        case .noValue, .moved: throw CLIError(.notFound, "the item had no value")
-        case nil:
+        guard let content = content ?? nil else {
             throw CLIError(
                 .damaged, "the value cannot be read", hint: "'valet sync status' says more")
+        }
+        guard let value = try syncing(content.itemValue) else {
+            throw CLIError(.notFound, "the item had no value")
+        }
+        try value.value.withBytes { (bytes) throws(CLIError) in
+            try console.writeSecret(bytes, isForced: values.has(ItemOptions.force))
+        }
+        let names = value.fields.list.map { quoted($0.name) }
+        if !names.isEmpty {
+            console.note("valet: its fields: \(names.joined(separator: ", "))")
         }
     }
 

@@ -39,11 +39,38 @@ extension ItemTarget {
         return value
     }
 
-    /// The item with its value; nil if there is none. For ``replace(_:with:keepingHistory:)``.
-    func current() throws(CLIError) -> (item: StoredItem, value: SecretValue)? {
+    /// Like ``storeDeliberately(isAgreed:by:_:_:)``, for a field of a secret that exists.
+    func storeDeliberately(
+        in field: FieldName, isAgreed: Bool, by replacement: String, _ console: any Console,
+        _ make: () throws(CLIError) -> SecretValue
+    ) throws(CLIError) -> SecretValue {
+        if !isAgreed, try has(field) {
+            guard console.obstacleToAsking == nil else {
+                throw CLIError(
+                    .alreadyThere, "\(title) has a field \(quoted(field.text)) already, which stays",
+                    hint: "'--force' replaces it by \(replacement)")
+            }
+            try console.requireConsent(
+                to: "Replace the field \(quoted(field.text)) of \(title) by \(replacement)?",
+                isGiven: false)
+        }
+        let value = try make()
+        try set(field, to: value, isPublic: nil)
+        return value
+    }
+
+    /// The item with its value, or with one of its fields; nil if there is none. For
+    /// ``replace(_:_:with:keepingHistory:)``.
+    func current(
+        _ field: FieldName? = nil
+    ) throws(CLIError) -> (item: StoredItem, value: SecretValue)? {
         guard let item = try detailsIfAny() else { return nil }
+        if let field {
+            let whole = try whole()
+            return (whole, try value(of: field, in: whole, whole.fields))
+        }
         // If another program changes the item between these two calls, its date is the older one,
-        // and ``replace(_:with:keepingHistory:)`` refuses.
+        // and ``replace(_:_:with:keepingHistory:)`` refuses.
         let found = try requesting(keychain.attempt(session.value(of: ItemQuery(item.reference))))
         guard let value = found else {
             throw CLIError(.notFound, "\(title) in \(place) has no value")
@@ -51,20 +78,29 @@ extension ItemTarget {
         return (item, value)
     }
 
-    /// Gives an item a new value, unless it was changed or removed since ``current()``: every
-    /// change gives it another date.
+    /// Gives an item a new value, or a field, unless it was changed or removed since
+    /// ``current(_:)``: every change gives it another date.
     ///
-    /// - Parameter keepsHistory: Whether the value that is replaced becomes a former one.
+    /// - Parameters:
+    ///   - field: The field; nil for the value.
+    ///   - keepsHistory: Whether the value that is replaced becomes a former one.
     /// - Returns: Whether it has the value now.
     func replace(
-        _ item: StoredItem, with value: SecretValue, keepingHistory keepsHistory: Bool = true
+        _ item: StoredItem, _ field: FieldName? = nil, with value: SecretValue,
+        keepingHistory keepsHistory: Bool = true
     ) throws(CLIError) -> Bool {
         var query = ItemQuery(item.reference)
         query.attributes[.modificationDate] = item.attributes[.modificationDate]
         var session = session
         session.caller.keepsHistory = keepsHistory
+        let change = try field.map { (field) throws(CLIError) in
+            try self.change(of: field, to: value, isPublic: nil, in: item)
+        }
         do {
-            _ = try keychain.attempt(session.update(query, ItemChanges(), value: value))
+            _ = try keychain.attempt(
+                session.update(
+                    query, change?.item ?? ItemChanges(), value: change == nil ? value : nil,
+                    fields: change?.fields ?? []))
             return true
         } catch {
             guard error.code == .itemNotFound else { throw CLIError(error) }

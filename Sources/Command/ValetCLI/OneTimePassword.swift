@@ -39,6 +39,9 @@ struct OneTimePassword {
         (self.hash, self.digitCount, self.factor, self.key) = (hash, digitCount, factor, key)
     }
 
+    /// Whether a text, or a line of it, is an `otpauth://` URI.
+    static func hasURI(_ text: SecretValue) -> Bool { OTPAuthURI.line(in: text) != nil }
+
     /// Reads a stored secret: a URI, a key in base32, or lines of which one has a URI, as in the
     /// entries of pass.
     init(_ stored: SecretValue) throws(CLIError) {
@@ -338,6 +341,14 @@ extension SecretValue {
                 let last = bytes.indices.last(where: { bytes[$0] > 0x20 })
             else { return SecretValue(SecretBytes(byteCount: 0)) }
             return SecretValue(copying: bytes.extracting(first...last))
+        }
+    }
+
+    /// The bytes before the first line end.
+    var firstLine: SecretValue {
+        withBytes { bytes in
+            let end = bytes.first(from: 0, of: "\r\n") ?? bytes.count
+            return SecretValue(copying: bytes.extracting(0..<end))
         }
     }
 

@@ -14,21 +14,22 @@ extension ItemTarget {
     ///
     /// - Parameter isOnlyIfAbsent: Whether to fail with ``ExitCode/alreadyThere`` if there is one.
     func storePassword(
-        _ value: SecretValue, _ search: PasswordSearch, ifAbsent isOnlyIfAbsent: Bool
+        _ value: SecretValue, _ details: SecretDetails, _ search: PasswordSearch,
+        ifAbsent isOnlyIfAbsent: Bool
     ) throws(CLIError) -> StoredSecret {
         guard !isOnlyIfAbsent else {
             // Also fails for a damaged password, which an added one would set aside. One that a
             // plain `set` would change may have attributes that the command line leaves out.
             guard try !relaxed(search, keepingLabel: false).contains() else { throw alreadyThere }
-            return try addPassword(value, search)
+            return try addPassword(value, details, search)
         }
         return try keychain.repeating(title) { () throws(CLIError) -> StoredSecret? in
             guard let (existing, moved) = try foreseenPassword(search) else {
-                let item = try newPassword(search)
-                try requesting(keychain.attempt(session.set(item, value: value)))
-                return StoredSecret(item: item, origin: nil)
+                let new = try addition(of: value, details, search)
+                try requesting(keychain.attempt(session.set([new])))
+                return StoredSecret(item: new.item, origin: nil)
             }
-            return try set(existing, to: moved, value, search)
+            return try set(existing, to: moved, (value, details), search)
         }
     }
 
@@ -69,10 +70,11 @@ extension ItemTarget {
 
     /// Returns nil if another program has removed the item, or changed one that moves.
     private func set(
-        _ existing: StoredItem, to new: NewItem, _ value: SecretValue, _ search: PasswordSearch
+        _ existing: StoredItem, to new: NewItem,
+        _ contents: (value: SecretValue, details: SecretDetails), _ search: PasswordSearch
     ) throws(CLIError) -> StoredSecret? {
         let old = existing.asNew
-        var changes = ItemChanges()
+        var changes = ItemChanges(attributes: contents.details.attributes)
         changes.attributes[.label] = search.attributes[.label]
         var query = ItemQuery(existing.reference)
         let isMoved = new != old
@@ -89,18 +91,29 @@ extension ItemTarget {
             query.attributes[.modificationDate] = existing.attributes[.modificationDate]
         }
         let (update, wanted) = (changes, query)
-        let count = try keychain.unlessChanged(session.update(wanted, update, value: value))
+        let count = try keychain.unlessChanged(
+            session.update(
+                wanted, update, value: contents.value, fields: contents.details.fields))
         return count.map { _ in StoredSecret(item: new, origin: isMoved ? old : nil) }
     }
 
+    private func addition(
+        of value: SecretValue, _ details: SecretDetails, _ search: PasswordSearch
+    ) throws(CLIError) -> Addition {
+        var item = try newPassword(search)
+        item.attributes = item.attributes.overwritten(by: details.attributes)
+        let fields = details.fields.isEmpty ? nil : EntryFields().applying(details.fields)
+        return Addition(item, value: value, fields: fields)
+    }
+
     private func addPassword(
-        _ value: SecretValue, _ search: PasswordSearch
+        _ value: SecretValue, _ details: SecretDetails, _ search: PasswordSearch
     ) throws(CLIError) -> StoredSecret {
-        let item = try newPassword(search)
+        let new = try addition(of: value, details, search)
         do {
             // One step of the keychain: looking first would miss what another program adds.
-            _ = try keychain.attempt(session.add(item, value: value))
-            return StoredSecret(item: item, origin: nil)
+            _ = try keychain.attempt(session.perform(ItemTransfer(additions: [new])))
+            return StoredSecret(item: new.item, origin: nil)
         } catch {
             throw error.code == .duplicateItem ? alreadyThere : CLIError(error)
         }

@@ -103,13 +103,16 @@ extension ItemTarget {
     ///
     /// - Parameter isOnlyIfAbsent: Whether to fail with ``ExitCode/alreadyThere`` if there is one.
     func storeSecret(
-        _ value: SecretValue, ifAbsent isOnlyIfAbsent: Bool
+        _ value: SecretValue, _ details: SecretDetails = SecretDetails(),
+        ifAbsent isOnlyIfAbsent: Bool
     ) throws(CLIError) -> StoredSecret {
         let scope = scope
-        let placement = Placement(name, value, among: scope.services) { found in
+        var placement = Placement(name, value, among: scope.services) { found in
             scope.choice(among: found, ifAbsent: isOnlyIfAbsent)
         }
-        let (found, choice) = try requesting(keychain.attempt(session.place(placement)))
+        (placement.attributes, placement.fields) = (details.attributes, details.fields)
+        let wanted = placement
+        let (found, choice) = try requesting(keychain.attempt(session.place(wanted)))
         switch choice {
         case .set(let service): return StoredSecret(item: service.item(name), origin: nil)
         case .move(let old, let new):

@@ -33,6 +33,8 @@ package enum Attribute: String, CaseIterable, Hashable, Sendable {
     /// The names and values by which programs of the Secret Service look for an item, encoded:
     /// `LookupAttributes`. SecItem has no such attribute.
     case lookupAttributes = "look"
+    /// How many fields the item has besides its value: `EntryFields`. SecItem has no such attribute.
+    case fieldCount = "flds"
 
     /// How values of this attribute are converted and compared (spec/secitem.md §2.1).
     package var family: AttributeFamily {
@@ -41,7 +43,7 @@ package enum Attribute: String, CaseIterable, Hashable, Sendable {
             .label, .itemDescription, .comment, .alias, .protectedData, .lookupAttributes:
             .blob
         case .protocol, .port, .synchronizable, .creator, .type, .scriptCode, .isInvisible,
-            .isNegative, .hasCustomIcon:
+            .isNegative, .hasCustomIcon, .fieldCount:
             .number
         case .accessGroup, .accessible, .syncViewHint, .tokenID: .string
         case .creationDate, .modificationDate: .date
@@ -102,19 +104,21 @@ package enum Attribute: String, CaseIterable, Hashable, Sendable {
         case .creationDate: 27
         case .modificationDate: 28
         case .lookupAttributes: 30
+        case .fieldCount: 31
         }
     }
 
     /// The attribute that a request of SecItem names; nil for other keys.
     package init?(requestKey key: String) {
-        guard let attribute = Attribute(rawValue: key), attribute != .lookupAttributes else {
-            return nil
-        }
+        guard let attribute = Attribute(rawValue: key), attribute.isOfSecItem else { return nil }
         self = attribute
     }
 
+    /// Whether SecItem has the attribute.
+    package var isOfSecItem: Bool { self != .lookupAttributes && self != .fieldCount }
+
     private static let byTag: [Attribute?] = {
-        var table = [Attribute?](repeating: nil, count: 31)
+        var table = [Attribute?](repeating: nil, count: 32)
         for attribute in Attribute.allCases { table[Int(attribute.tag)] = attribute }
         return table
     }()

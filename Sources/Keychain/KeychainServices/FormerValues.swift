@@ -3,7 +3,7 @@
 internal import ValetKeychainDatabase
 package import ValetKeychainModel
 package import ValetKeychainStore
-package import ValetSealing
+internal import ValetSealing
 
 /// The former values of a person's secrets, which the `valet` command keeps. No library sees them.
 extension KeychainSession {
@@ -31,7 +31,7 @@ extension KeychainSession {
     }
 
     /// The value of one of the ``formerItems(_:)``; nil for an item that had none.
-    package func formerValue(_ item: FormerItem) throws(KeychainFailure) -> SecretValue? {
+    package func formerValue(_ item: FormerItem) throws(KeychainFailure) -> ItemValue? {
         try asking(.transfer([])) { () throws(KeychainFailure) in try store.formerValue(item) }
     }
 

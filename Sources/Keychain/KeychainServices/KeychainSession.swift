@@ -138,14 +138,14 @@ package struct KeychainSession: Sendable {
 
     /// Sets all items like ``set(_:value:_:)``, or none.
     package func set(
-        _ items: [(item: NewItem, value: SecretValue)]
+        _ additions: [Addition]
     ) throws(KeychainFailure) {
-        try asking(.transfer(items.map(\.item))) { () throws(KeychainFailure) in
+        try asking(.transfer(additions.map(\.item))) { () throws(KeychainFailure) in
             let policy = AuthenticationPolicy()
-            let additions = try items.map { (item) throws(KeychainFailure) in
-                Addition(try policy.bind(item.item, in: store), value: item.value)
+            let bound = try additions.map { (addition) throws(KeychainFailure) in
+                try policy.bind(addition, in: store)
             }
-            try store.set(additions, for: caller)
+            try store.set(bound, for: caller)
         }
     }
 
@@ -182,8 +182,7 @@ package struct KeychainSession: Sendable {
             var transfer = transfer
             let policy = AuthenticationPolicy()
             transfer.additions = try transfer.additions.map { (addition) throws(KeychainFailure) in
-                Addition(
-                    try policy.bind(addition.item, in: store), value: addition.value)
+                try policy.bind(addition, in: store)
             }
             transfer.changes = try transfer.changes.map { (change) throws(KeychainFailure) in
                 var change = change
@@ -227,14 +226,15 @@ package struct KeychainSession: Sendable {
     @discardableResult
     package func update(
         _ query: ItemQuery, _ changes: ItemChanges, value: SecretValue? = nil,
-        _ policy: AuthenticationPolicy = AuthenticationPolicy()
+        fields: [FieldChange] = [], _ policy: AuthenticationPolicy = AuthenticationPolicy()
     ) throws(KeychainFailure) -> Int {
         try asking(.update(query, changes)) { () throws(KeychainFailure) in
             var changes = changes
             if let accessControl = changes.accessControl {
                 changes.accessControl = try policy.bind(accessControl, in: store)
             }
-            let update = ItemUpdate(query: query, changes: changes, value: value)
+            let update = ItemUpdate(
+                query: query, changes: changes, value: value, fields: fields)
             return try authenticating(policy, .demanding, "update items") {
                 (access) throws(KeychainFailure) in
                 try store.update(update, for: caller, access)

@@ -69,7 +69,7 @@ extension StoredItem {
     var attributeDictionary: [String: Any] {
         var result: [String: Any] = [:]
         for (attribute, value) in attributes
-        where attribute != .lookupAttributes && !isUnsaid(attribute, value) {
+        where attribute.isOfSecItem && !isUnsaid(attribute, value) {
             result[attribute.rawValue] = value.foundationValue
         }
         result[Attribute.accessGroup.rawValue] = accessGroup.rawValue

@@ -38,7 +38,7 @@ struct StoreKeychain: KeychainBackend {
     func set(_ items: [(item: NewItem, value: Data)]) throws(KeychainFailure) {
         try session().set(
             try items.map { item throws(KeychainFailure) in
-                (item.item, try SecretValue.copy(of: item.value))
+                Addition(item.item, value: try SecretValue.copy(of: item.value))
             })
     }
 

@@ -47,7 +47,7 @@ struct History {
         try former(name).map { former in
             guard former.item != nil else { return "damaged" }
             return try store.formerValue(former).map {
-                String(decoding: $0.array, as: UTF8.self)
+                String(decoding: $0.value.array, as: UTF8.self)
             } ?? ""
         }
     }

@@ -32,12 +32,12 @@ import ValetTestValues
 
 /// docs/FORMAT.md §5.
 @Suite struct `The flags of a row` {
-    @Test(arguments: [0, 1, 2, 3, 4, 256, 512, 1024, 1280, 1536] as [Int64])
+    @Test(arguments: [0, 1, 2, 3, 4, 256, 512, 1024, 1280, 1536, 2048, 2049] as [Int64])
     func `The known flags of a row are accepted`(_ flags: Int64) {
         #expect(RowFlags(column: flags)?.rawValue == UInt32(flags))
     }
 
-    @Test(arguments: [8, 15, 128, 768, 1792, 2048, 1 << 31, 1 << 32, -1, .max, .min] as [Int64])
+    @Test(arguments: [8, 15, 128, 768, 1792, 2304, 2560, 3072, 4096, 1 << 31, 1 << 32, -1, .max, .min] as [Int64])
     func `Unknown flags of a row are refused`(_ flags: Int64) {
         #expect(RowFlags(column: flags) == nil)
     }

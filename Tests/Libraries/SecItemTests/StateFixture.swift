@@ -66,12 +66,12 @@ final class StateFixture: Sendable {
     private static func fill(
         _ session: KeychainSession, _ hasPasscode: Bool
     ) throws -> [String: Data] {
-        var additions: [(item: NewItem, value: SecretValue)] = []
+        var additions: [Addition] = []
         for operation in StateOperation.allCases {
             for protectionClass in ProtectionClass.allCases {
                 additions += operation.items(protectionClass).filter {
                     hasPasscode || $0.protectionClass != .whenPasscodeSetThisDeviceOnly
-                }.map { ($0, SecretValue(copying: Array("value".utf8).span)) }
+                }.map { Addition($0, value: SecretValue(copying: Array("value".utf8).span)) }
             }
         }
         try session.set(additions)

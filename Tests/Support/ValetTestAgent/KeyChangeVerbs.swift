@@ -178,11 +178,11 @@ struct KeyChangeVerbs {
                     let attributes: ItemAttributes = [
                         .account: .text("filler \(number)"), .service: .text("fill"),
                     ]
-                    return (
+                    return Addition(
                         NewItem(
                             .genericPassword, attributes: attributes,
                             isSynchronizable: isSynchronizable),
-                        Self.value("filler \(number)")
+                        value: Self.value("filler \(number)")
                     )
                 })
         }

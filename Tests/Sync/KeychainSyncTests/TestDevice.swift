@@ -286,7 +286,7 @@ final class TestDevice {
         get throws {
             let query = ItemQuery(.genericPassword, attributes: [:], synchronizable: .any)
             return try store.formerItems([query], for: Self.caller)
-                .filter { $0.reason == .replaced }.map { try store.formerValue($0)?.text ?? "" }
+                .filter { $0.reason == .replaced }.map { try store.formerValue($0)?.value.text ?? "" }
         }
     }
 

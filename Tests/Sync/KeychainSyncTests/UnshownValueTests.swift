@@ -317,7 +317,7 @@ extension TestDevice {
         get throws {
             let query = ItemQuery(.genericPassword, attributes: [:], synchronizable: .any)
             let former = try store.formerItems([query], for: Self.caller).map {
-                try store.formerValue($0)?.text ?? ""
+                try store.formerValue($0)?.value.text ?? ""
             }
             return Set(try former + conflicts.compactMap(\.text) + [value("c")].compactMap(\.self))
         }

@@ -194,7 +194,7 @@ final class TestMember {
         let query = ItemQuery(.genericPassword, attributes: [:], synchronizable: .any)
         for former in try keychain.formerItems([query], for: caller)
         where former.reason == .replaced {
-            values.append(try keychain.formerValue(former))
+            values.append(try keychain.formerValue(former)?.value)
         }
         return values.compactMap(\.self).map { value in
             value.withBytes { bytes in

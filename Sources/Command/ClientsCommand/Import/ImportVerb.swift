@@ -200,7 +200,9 @@ struct ImportVerb {
     }
 
     private func store(_ batch: ArraySlice<Step>) throws(CLIError) {
-        let items = batch.map { ($0.imported.newItem(in: scope), $0.imported.value) }
+        let items = batch.map {
+            Addition($0.imported.newItem(in: scope), value: $0.imported.value)
+        }
         if batch.contains(where: { $0.action == .replace }) {
             try logins.set(items)
         } else {

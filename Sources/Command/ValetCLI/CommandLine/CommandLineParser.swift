@@ -197,6 +197,9 @@ package struct ParsedValues: Hashable, Sendable {
         options[option.name] ?? option.defaultValue
     }
 
+    /// Whether an option is there, with a value or as a flag.
+    package func isChosen(_ option: OptionDeclaration) -> Bool { isGiven(option) || has(option) }
+
     /// The number given for an option that has a default, in decimal digits.
     ///
     /// - Throws: ``ExitCode/usage`` for a number outside of `range`, and for other text.

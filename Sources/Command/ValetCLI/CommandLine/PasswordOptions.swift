@@ -50,7 +50,7 @@ struct PasswordOptions: Hashable, Sendable {
     ///
     /// - Throws: ``ExitCode/usage`` for options that contradict each other.
     init?(_ values: ParsedValues) throws(CLIError) {
-        let given = Self.all.filter { values.isGiven($0) || values.has($0) }
+        let given = Self.all.filter(values.isChosen)
         guard let first = given.first else { return nil }
         let internet = given.first {
             [Self.server, Self.port, Self.networkProtocol].contains($0)

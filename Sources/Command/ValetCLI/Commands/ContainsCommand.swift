@@ -6,11 +6,12 @@ enum ContainsCommand {
         name: "contains", abstract: "check whether a secret exists: exit code 0 or 44",
         synonyms: ["exists", "has"],
         discussion: [
-            "Writes nothing without --json. Never reads the secret.",
+            "Writes nothing without --json. Never reads the secret, unless --field asks for one "
+                + "of its fields.",
             ItemOptions.placeDiscussion, ItemOptions.passwordDiscussion,
             ItemOptions.keyDiscussion,
         ],
-        arguments: [ItemOptions.key], options: ItemOptions.ofOneSecret,
+        arguments: [ItemOptions.key], options: ItemOptions.ofOneSecret + [FieldName.option],
         schema: [("name", "the key"), ("contains", "true or false")],
         exitCodes: [(.success, "the secret exists"), (.notFound, "it does not exist")],
         examples: [
@@ -24,7 +25,9 @@ enum ContainsCommand {
         _ values: ParsedValues, in context: Context
     ) throws(CLIError) -> ExitCode {
         let target = try ItemOptions.selection(values).existing(context)
-        let isThere = try target.contains()
+        let field = try FieldName.given(values)
+        var isThere = try target.contains()
+        if isThere, let field { isThere = try target.has(field) }
         if values.has(ItemOptions.json) {
             try context.console.write(
                 .object(["name": .string(target.name), "contains": .flag(isThere)]))

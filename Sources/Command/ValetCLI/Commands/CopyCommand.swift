@@ -30,10 +30,14 @@ enum CopyCommand {
             "Every program of the session can read the clipboard. A clipboard manager may keep "
                 + "the secret in its history, unless it knows the hint that wl-copy gives from "
                 + "version 2.3 on.",
-            ItemOptions.placeDiscussion, ItemOptions.passwordDiscussion,
+            "The key of one-time codes never gets there: a secret that is one, and the field "
+                + "'otp', put the present code onto the clipboard; of a secret with other lines, "
+                + "the first line is copied.",
+            FieldName.discussion, ItemOptions.placeDiscussion, ItemOptions.passwordDiscussion,
             ItemOptions.keyDiscussion,
         ],
-        arguments: [ItemOptions.key], options: ItemOptions.ofOneSecret + [clearAfter],
+        arguments: [ItemOptions.key],
+        options: ItemOptions.ofOneSecret + [FieldName.option, clearAfter],
         surplusHint: "the secret goes onto the clipboard; 'valet copy-to OLD --to-key NEW' stores "
             + "it under another name",
         schema: [
@@ -59,7 +63,7 @@ enum CopyCommand {
             values[clearAfter] == "never"
             ? nil : try DurationText.value(of: clearAfter, in: values)
         let target = try ItemOptions.selection(values).existing(context)
-        let value = try target.value()
+        let (value, code) = try copied(from: target, FieldName.given(values), context)
         guard value.byteCount > 0, value.isText else {
             throw CLIError(
                 .failure, "\(target.title) is not text, which a clipboard takes",
@@ -78,6 +82,7 @@ enum CopyCommand {
             try copyByTerminal(value, mustClear: mustClear, console)
             outcome.time = nil
         }
+        if let code { console.note("valet: a one-time code: \(code.remark)") }
         guard values.has(ItemOptions.json) else {
             report(target, outcome.kind, outcome.time, console)
             return .success
@@ -91,6 +96,22 @@ enum CopyCommand {
                 ]))
         }
         return .success
+    }
+
+    /// What to copy: a code in place of the key of codes.
+    private static func copied(
+        from target: ItemTarget, _ field: FieldName?, _ context: Context
+    ) throws(CLIError) -> (value: SecretValue, code: OneTimeCode?) {
+        let value = try target.value(of: field)
+        guard field == .otp || OneTimePassword.hasURI(value) else { return (value, nil) }
+        let first = value.firstLine
+        guard field == .otp || OneTimePassword.hasURI(first) else {
+            context.console.note(
+                "valet: only its first line: another one has the key of one-time codes")
+            return (first, nil)
+        }
+        let code = try OneTimeCode(of: target, field, at: context.clock() / 1_000_000_000)
+        return (code.text, code)
     }
 
     /// Copies by the first program that succeeds. Returns which one; nil if none does.

@@ -25,10 +25,10 @@ enum EditCommand {
                 + "changes the secret meanwhile, that value stays, and the text is stored as "
                 + "KEY.edited. If the text cannot be stored, as while the disk is full, the "
                 + "command keeps it in memory and offers to try again, for ten minutes.",
-            ItemOptions.placeDiscussion, ItemOptions.passwordDiscussion,
+            FieldName.discussion, ItemOptions.placeDiscussion, ItemOptions.passwordDiscussion,
             ItemOptions.keyDiscussion,
         ],
-        arguments: [ItemOptions.key], options: ItemOptions.ofOneSecret,
+        arguments: [ItemOptions.key], options: ItemOptions.ofOneSecret + [FieldName.option],
         surplusHint: "a secret is never an argument: type it into the editor",
         schema: [
             ("name", "the key"), ("byteCount", "how many bytes are stored now"),
@@ -52,7 +52,8 @@ enum EditCommand {
         try check(console)
         let editor = try Editor.chosen()
         let target = try ItemOptions.selection(values).existing(context)
-        let current = try target.current()
+        let field = try FieldName.given(values)
+        let current = try current(of: target, field)
         if current == nil { try target.checkIsNowhere() }
         let old = current?.value ?? SecretValue(SecretBytes(byteCount: 0))
         guard old.isText else {
@@ -64,7 +65,7 @@ enum EditCommand {
         let isChanged = !new.isEqual(to: old)
         if isChanged {
             try check(new)
-            try store(new, over: current?.item, at: target, console)
+            try store(new, over: current?.item, field, at: target, console)
         }
         if values.has(ItemOptions.json) {
             console.afterEffect { () throws(CLIError) in
@@ -78,6 +79,16 @@ enum EditCommand {
             console.note("valet: \(target.title) \(isChanged ? "is stored" : "is unchanged")")
         }
         return .success
+    }
+
+    /// What is there to change, nothing for a new field; nil for a new secret.
+    private static func current(
+        of target: ItemTarget, _ field: FieldName?
+    ) throws(CLIError) -> (item: StoredItem, value: SecretValue)? {
+        guard let field else { return try target.current() }
+        let item = try target.whole()
+        let nothing = SecretValue(SecretBytes(byteCount: 0))
+        return (item, item.field(field, among: item.fields) ?? nothing)
     }
 
     private static func check(_ new: SecretValue) throws(CLIError) {
@@ -109,13 +120,13 @@ enum EditCommand {
     /// Stores a value in place of the one that was read, or as a new secret. If that fails, the
     /// text is only in the memory of this process: offers to try again.
     private static func store(
-        _ value: SecretValue, over item: StoredItem?, at target: ItemTarget,
+        _ value: SecretValue, over item: StoredItem?, _ field: FieldName?, at target: ItemTarget,
         _ console: any Console
     ) throws(CLIError) {
         let name: String?
         while true {
             do {
-                name = try target.storeEdited(value, over: item, console)
+                name = try target.storeEdited(value, over: item, field, console)
                 break
             } catch {
                 console.report(error)
@@ -189,10 +200,10 @@ extension ItemTarget {
     ///
     /// - Returns: Another name for it, if another program has changed the item since; else nil.
     fileprivate func storeEdited(
-        _ value: SecretValue, over item: StoredItem?, _ console: any Console
+        _ value: SecretValue, over item: StoredItem?, _ field: FieldName?, _ console: any Console
     ) throws(CLIError) -> String? {
         if let item {
-            if try replace(item, with: value) { return nil }
+            if try replace(item, field, with: value) { return nil }
         } else {
             do {
                 let stored = try store(value, ifAbsent: true)

@@ -11,11 +11,13 @@ enum GetCommand {
             "Writes the exact bytes of the secret. To a terminal it adds a newline, and refuses a "
                 + "secret that is not plain text: a terminal acts on control characters and hides "
                 + "others. --force writes the bytes nevertheless.",
-            ItemOptions.placeDiscussion, ItemOptions.passwordDiscussion,
+            FieldName.discussion, ItemOptions.placeDiscussion, ItemOptions.passwordDiscussion,
             ItemOptions.keyDiscussion,
         ],
         arguments: [ItemOptions.key],
-        options: ItemOptions.ofOneSecret + [ItemOptions.force, FormerValue.option],
+        options: ItemOptions.ofOneSecret + [
+            FieldName.option, ItemOptions.force, FormerValue.option,
+        ],
         schema: [
             ("name", "the key"), ("byteCount", "the size of the secret"),
             ("encoding", "\"utf-8\", or \"base64\" for a secret that is not UTF-8"),
@@ -24,6 +26,7 @@ enum GetCommand {
         exitCodes: [(.notFound, ExitCode.notFound.explanation)],
         examples: [
             ("valet get github-token", "Shows the token."),
+            ("valet get github --field username", "Shows a field."),
             (
                 "valet get anna --app com.example.mail --server mail.example.com",
                 "Shows the internet password of an account that a program stored."
@@ -40,8 +43,13 @@ enum GetCommand {
         let number = try FormerValue.number(values)
         let target = try ItemOptions.selection(values).existing(
             context, orRemoved: number != nil)
+        let field = try FieldName.given(values)
         let value =
-            if let number { try target.formerValue(number) } else { try target.value() }
+            if let number {
+                try target.formerValue(number, field)
+            } else {
+                try target.value(of: field)
+            }
         let console = context.console
         try value.withBytes { (bytes: Span<UInt8>) throws(CLIError) in
             if values.has(ItemOptions.json) {

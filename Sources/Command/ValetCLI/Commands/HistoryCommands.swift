@@ -316,13 +316,20 @@ extension ItemTarget {
         return former
     }
 
-    /// - Parameter number: 1 for the last former value.
-    func formerValue(_ number: Int) throws(CLIError) -> SecretValue {
-        let value = try keychain.repeating(title) { () throws(CLIError) -> SecretValue?? in
+    /// - Parameters:
+    ///   - number: 1 for the last former value.
+    ///   - field: A field that the secret had then; nil for the value.
+    func formerValue(_ number: Int, _ field: FieldName?) throws(CLIError) -> SecretValue {
+        let (former, found) = try keychain.repeating(title) {
+            () throws(CLIError) -> (FormerItem, ItemValue?)? in
             let item = try formerItem(number, in: history().former)
-            return try keychain.unlessChanged(session.formerValue(item))
+            let value = try keychain.unlessChanged(session.formerValue(item))
+            return value.map { (item, $0) }
         }
-        guard let value else {
+        if let field, let item = former.item {
+            return try value(of: field, in: item, found?.fields ?? EntryFields())
+        }
+        guard let value = found?.value else {
             throw CLIError(.notFound, "\(title) in \(place) had no value then")
         }
         return value

@@ -2,6 +2,8 @@
 
 // The verbs `otp` and `otp add`: one-time codes as a second factor.
 
+internal import ValetKeychainModel
+internal import ValetKeychainStore
 internal import ValetSealing
 
 /// `valet otp KEY`.
@@ -20,10 +22,12 @@ enum OTPCommand {
                 + "once.",
             "Whoever has the code's key can make all codes. If the password is in the same "
                 + "keychain, one passcode opens both factors.",
+            "A secret that has a field 'otp' makes the codes of that, and else those of its value; "
+                + "--field chooses another field.",
             ItemOptions.placeDiscussion, ItemOptions.passwordDiscussion,
             ItemOptions.keyDiscussion,
         ],
-        arguments: [ItemOptions.key], options: ItemOptions.ofOneSecret,
+        arguments: [ItemOptions.key], options: ItemOptions.ofOneSecret + [FieldName.option],
         schema: [
             ("name", "the key"), ("type", "\"totp\" or \"hotp\""), ("code", "the code, a text"),
             ("period", "for how many seconds each code is valid; null for a counter"),
@@ -40,67 +44,27 @@ enum OTPCommand {
             ("valet otp add github", "Asks for the otpauth:// URI, and stores it."),
         ])
 
-    /// How many times to try: another program may use the same counter at the same time.
-    private static let tryCount = 20
-
     static func run(
         _ values: ParsedValues, in context: Context
     ) throws(CLIError) -> ExitCode {
         let target = try ItemOptions.selection(values).existing(context)
-        let time = context.clock() / 1_000_000_000
         let isJSON = values.has(ItemOptions.json)
-        let stored = try target.value()
-        let password = try OneTimePassword(stored)
-        switch password.factor {
-        case .time(let period):
-            let code = try password.code(at: time)
-            let left = period - max(0, time) % period
-            if !isJSON { context.console.note("valet: \(left) s left") }
-            try show(
-                code, isJSON ? members(target, "totp", (period, left), nil) : nil, context.console)
-        case .counter:
-            let (code, counter) = try nextCode(of: target)
-            if !isJSON { context.console.note("valet: counter \(counter)") }
-            do {
-                try show(
-                    code, isJSON ? members(target, "hotp", nil, counter) : nil, context.console)
-            } catch {
-                // Reported even if the reader has closed the pipe: nobody has seen the code.
-                throw CLIError(
-                    .failure, "the code of counter \(counter) is used up: \(error.message)",
-                    hint: "'valet otp KEY' shows the next one")
-            }
+        let code = try OneTimeCode(
+            of: target, FieldName.given(values), at: context.clock() / 1_000_000_000)
+        if !isJSON { context.console.note("valet: \(code.remark)") }
+        do {
+            try show(code.text, isJSON ? members(target, code) : nil, context.console)
+        } catch {
+            throw code.wasUsedUp(error)
         }
         return .success
     }
 
-    /// The code of the next counter, once the one after it is stored.
-    private static func nextCode(
-        of target: ItemTarget
-    ) throws(CLIError) -> (code: SecretValue, counter: UInt64) {
-        for _ in 0..<tryCount {
-            guard let (item, value) = try target.current() else { break }
-            let password = try OneTimePassword(value)
-            guard case .counter(let counter) = password.factor else { break }
-            let code = try password.code(at: 0)
-            let next = try OneTimePassword.setting(counter: counter + 1, in: value)
-            // In the history, former counters would push out replaced keys, and `undo` would show a
-            // code for a second time.
-            if try target.replace(item, with: next, keepingHistory: false) {
-                return (code, counter)
-            }
-        }
-        throw CLIError(
-            .locked, "other programs change \(target.title) all the time: no code was used up")
-    }
-
-    private static func members(
-        _ target: ItemTarget, _ type: String, _ time: (period: Int64, left: Int64)?,
-        _ counter: UInt64?
-    ) -> String {
+    private static func members(_ target: ItemTarget, _ code: OneTimeCode) -> String {
         let json = JSON.object([
-            "name": .string(target.name), "type": .string(type), "period": .number(time?.period),
-            "secondsLeft": .number(time?.left), "counter": .number(counter),
+            "name": .string(target.name), "type": .string(code.counter == nil ? "totp" : "hotp"),
+            "period": .number(code.time?.period), "secondsLeft": .number(code.time?.left),
+            "counter": .number(code.counter),
         ])
         return json.encoded
     }
@@ -148,10 +112,13 @@ enum OTPAddCommand {
                 + "small letters, in groups, and with padding.",
             "A website shows the URI as a QR code: 'zbarimg -q --raw code.png | valet otp add "
                 + "KEY' reads a picture of one.",
+            "If KEY is a secret already that is no such key, as a password, the key becomes its "
+                + "field 'otp': 'valet get KEY' still writes the password, and 'valet otp KEY' "
+                + "shows the code.",
             ItemOptions.placeDiscussion, ItemOptions.keyDiscussion,
         ],
         arguments: [ItemOptions.key],
-        options: ItemOptions.ofOneSecret + [algorithm, digits, period, counter, force],
+        options: ItemOptions.ofOneSecret + [FieldName.option, algorithm, digits, period, counter, force],
         surplusHint: "the URI is never an argument: type it when asked, or pipe it in; your shell "
             + "may have saved the one you have just typed",
         schema: [("name", "the key"), ("byteCount", "how many bytes were stored")],
@@ -171,15 +138,24 @@ enum OTPAddCommand {
         if console.isInputTerminal, let refusal = console.refusalToAsk {
             throw .usage("cannot ask for the URI: \(refusal)", hint: "use standard input")
         }
-        let target = try ItemOptions.selection(values).target(context)
-        let value = try target.storeDeliberately(
-            isAgreed: values.has(force), by: "another key", console
-        ) { () throws(CLIError) in
+        let target = try ItemOptions.selection(values).existing(context)
+        let read = { () throws(CLIError) -> SecretValue in
             let input =
                 console.isInputTerminal
                 ? try console.askTwice("URI or key for \(target.title)")
                 : try console.readInput(atMost: OneTimePassword.maximumByteCount)
             return try checked(input.withoutTextMarks.trimmed, target, values)
+        }
+        let field = try FieldName.given(values)
+        let value: SecretValue
+        var place = field
+        if place == nil { place = try target.fieldForCodes() }
+        if let place {
+            value = try target.storeDeliberately(
+                in: place, isAgreed: values.has(force), by: "another key", console, read)
+        } else {
+            value = try target.storeDeliberately(
+                isAgreed: values.has(force), by: "another key", console, read)
         }
         console.afterEffect { () throws(CLIError) in
             guard values.has(ItemOptions.json) else {
@@ -229,5 +205,18 @@ enum OTPAddCommand {
             case .counter(let counter): "next counter \(counter)"
             }
         return "\(password.digitCount) digits by \(OneTimePassword.word(password.hash)), \(rest)"
+    }
+}
+
+extension ItemTarget {
+    /// Where the key of codes goes: the field `otp` of a secret that is there for something else;
+    /// nil for the value of a new secret, or of one that makes codes.
+    fileprivate func fieldForCodes() throws(CLIError) -> FieldName? {
+        // One that requires the user has no fields.
+        guard let item = try detailsIfAny(), item.accessControl == nil else { return nil }
+        guard item.attributes[.fieldCount] == nil, let value = try current()?.value else {
+            return .otp
+        }
+        return (try? OneTimePassword(value)) == nil ? .otp : nil
     }
 }

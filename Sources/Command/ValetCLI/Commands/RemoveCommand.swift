@@ -35,12 +35,13 @@ enum RemoveCommand {
                 + "accessibility. These are removed in batches, so that other programs can write "
                 + "in between. If a later batch fails, the error says how many secrets were "
                 + "removed; run the same command again for the rest.",
+            "--field removes one field of a secret, and nothing else.",
             ItemOptions.placeDiscussion, ItemOptions.passwordDiscussion,
             ItemOptions.keyDiscussion,
         ],
         arguments: [keys],
         options: ItemOptions.ofOneSecret + [
-            MoveOptions.matching, all, dryRun, ifExists, purge, KeyOptions.yes,
+            FieldName.option, MoveOptions.matching, all, dryRun, ifExists, purge, KeyOptions.yes,
         ],
         schema: [
             ("removed", "how many secrets were removed, or would be with --dry-run"),
@@ -54,12 +55,16 @@ enum RemoveCommand {
             ("valet remove old-token", "Asks, and removes it."),
             ("valet remove old-token --if-exists --yes", "Makes sure that it does not exist."),
             ("valet remove --matching 'old/*' --dry-run", "What the pattern chooses."),
+            ("valet remove github --field otp", "One field of a secret."),
             ("valet remove --all --id staging", "Empties a valet."),
         ])
 
     static func run(
         _ values: ParsedValues, in context: Context
     ) throws(CLIError) -> ExitCode {
+        if let field = try FieldName.given(values) {
+            return try remove(field, values, context)
+        }
         if values.list(keys).count > 1 || values.isGiven(MoveOptions.matching)
             || values.has(dryRun)
         {
@@ -67,6 +72,32 @@ enum RemoveCommand {
             return .success
         }
         let count = try remove(values, context)
+        if values.has(ItemOptions.json) {
+            context.console.afterEffect { () throws(CLIError) in
+                try context.console.write(.object(["removed": .number(count)]))
+            }
+        }
+        return .success
+    }
+
+    private static func remove(
+        _ field: FieldName, _ values: ParsedValues, _ context: Context
+    ) throws(CLIError) -> ExitCode {
+        let others = [MoveOptions.matching, all, dryRun, purge].first(where: values.isChosen)
+        if let others { throw .usage("'--field' and '\(others.spelling)' exclude each other") }
+        guard values.list(keys).count < 2 else {
+            throw .usage("'--field' is for one secret at a time")
+        }
+        let target = try ItemOptions.selection(values).existing(context)
+        let isThere = try target.has(field)
+        if isThere {
+            try context.console.requireConsent(
+                to: "Remove the field \(quoted(field.text)) of \(target.fullTitle)?",
+                isGiven: values.has(KeyOptions.yes), because: reason(values))
+        } else if !values.has(ifExists) {
+            _ = try target.value(of: field)
+        }
+        let count = try target.remove(field) ? 1 : 0
         if values.has(ItemOptions.json) {
             context.console.afterEffect { () throws(CLIError) in
                 try context.console.write(.object(["removed": .number(count)]))

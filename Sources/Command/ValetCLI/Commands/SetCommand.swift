@@ -2,6 +2,7 @@
 
 internal import ValetKeychainModel
 internal import ValetKeychainServices
+internal import ValetKeychainStore
 internal import ValetSealing
 
 /// `valet set KEY`.
@@ -17,6 +18,15 @@ enum SetCommand {
         name: "if-absent", help: "fail if the secret exists already, and keep it")
     private static let yes = OptionDeclaration(
         name: "yes", letter: "y", help: "do not ask before a secret is replaced")
+    private static let visible = OptionDeclaration(
+        name: "visible", help: "with --field: 'valet show' writes the field")
+    private static let note = OptionDeclaration(
+        name: "note", valueName: "TEXT",
+        help: "a comment that 'valet show' writes; for one that is secret: --field note")
+    private static let url = OptionDeclaration(
+        name: "url", valueName: "URL", help: "the address that the secret is for, as a field")
+    private static let username = OptionDeclaration(
+        name: "username", valueName: "NAME", help: "the user name that it belongs to, as a field")
 
     static let declaration = CommandDeclaration(
         name: "set", abstract: "store a secret",
@@ -32,11 +42,15 @@ enum SetCommand {
             "A secret is never read from the command line or the environment, which other "
                 + "programs can see. An empty secret is refused, because empty input usually means "
                 + "that the program before the pipe failed.",
+            FieldName.discussion + " --field sets one field of a secret that exists, and nothing "
+                + "else.",
             ItemOptions.placeDiscussion, ItemOptions.passwordDiscussion,
             ItemOptions.keyDiscussion,
         ],
         arguments: [ItemOptions.key],
-        options: ItemOptions.ofOneSecret + [trimNewline, ifAbsent, yes],
+        options: ItemOptions.ofOneSecret + [
+            FieldName.option, visible, note, username, url, trimNewline, ifAbsent, yes,
+        ],
         surplusHint: "a secret is never an argument: type it when asked, or pipe it in; your "
             + "shell may have saved the one you have just typed",
         schema: [
@@ -49,6 +63,7 @@ enum SetCommand {
         ],
         examples: [
             ("valet set github-token", "Asks for the token."),
+            ("valet set github-token --field username", "Asks for a field of it."),
             (
                 "openssl rand -base64 32 | valet set db-password --trim-newline",
                 "Generates a password."
@@ -63,13 +78,23 @@ enum SetCommand {
     static func run(
         _ values: ParsedValues, in context: Context
     ) throws(CLIError) -> ExitCode {
-        let target = try ItemOptions.selection(values).target(context)
-        let isOnlyIfAbsent = values.has(ifAbsent)
         if context.console.isInputTerminal, let refusal = context.console.refusalToAsk {
             throw .usage(
                 "cannot ask for the secret: \(refusal)",
                 hint: "use standard input: 'valet set KEY < FILE'")
         }
+        if let field = try FieldName.given(values) { return try set(field, values, context) }
+        guard !values.has(visible) else { throw .usage("'--visible' needs '--field'") }
+        if values.isGiven(username), PasswordOptions.all.contains(where: values.isChosen) {
+            throw .usage("the user name of a password is KEY: leave out '--username'")
+        }
+        if values.isGiven(url), values.isGiven(PasswordOptions.server) {
+            throw .usage("'--server' is the address of the password: leave out '--url'")
+        }
+        let details = try SecretDetails(
+            note: values[note], username: values[username], url: values[url])
+        let target = try ItemOptions.selection(values).target(context)
+        let isOnlyIfAbsent = values.has(ifAbsent)
         // Asks about replacing before the user types a secret.
         if context.console.isInputTerminal {
             try target.askAboutReplacing(
@@ -82,7 +107,7 @@ enum SetCommand {
                 "the secret is empty",
                 hint: "'valet remove' removes a secret")
         }
-        let stored = try target.store(value, ifAbsent: isOnlyIfAbsent)
+        let stored = try target.store(value, details, ifAbsent: isOnlyIfAbsent)
         target.noteMove(stored, context.console)
         target.noteIfTooLargeToTravel(value, stored, context.console)
         if values.has(ItemOptions.json) {
@@ -96,6 +121,51 @@ enum SetCommand {
         }
         if !context.console.isInputTerminal {
             hintAtTextMarks(of: value, values.has(trimNewline), context.console)
+        }
+        return .success
+    }
+
+    /// Sets one field of a secret that exists.
+    private static func set(
+        _ field: FieldName, _ values: ParsedValues, _ context: Context
+    ) throws(CLIError) -> ExitCode {
+        let console = context.console
+        let others = [ifAbsent, note, username, url].first(where: values.isChosen)
+        if let others {
+            throw .usage("'--field' and '\(others.spelling)' exclude each other")
+        }
+        let target = try ItemOptions.selection(values).existing(context)
+        let present = try target.whole()
+        if console.isInputTerminal, present.field(field, among: present.fields) != nil {
+            try console.requireConsent(
+                to: "Replace the field \(quoted(field.text)) of \(target.fullTitle)?",
+                isGiven: values.has(yes))
+        }
+        let input: SecretValue
+        if console.isInputTerminal {
+            let question = "Field \(quoted(field.text)) of \(target.title)"
+            input =
+                field.isPublic || values.has(visible)
+                ? SecretValue(copying: Array(try console.askLine(question).utf8).span)
+                : try console.askTwice(question)
+        } else {
+            input = try console.readInput(atMost: maximumByteCount)
+        }
+        // A field is read as one line of text by people and programs.
+        let value = values.has(trimNewline) || !input.hasSeveralLines ? input.withoutTextMarks : input
+        guard value.byteCount > 0 else {
+            throw .usage(
+                "the field is empty", hint: "'valet remove KEY --field NAME' removes a field")
+        }
+        try target.set(field, to: value, isPublic: values.has(visible) ? true : nil)
+        if values.has(ItemOptions.json) {
+            console.afterEffect { () throws(CLIError) in
+                try console.write(
+                    .object([
+                        "name": .string(target.name), "byteCount": .number(value.byteCount),
+                        "moved": .flag(false),
+                    ]))
+            }
         }
         return .success
     }
@@ -135,11 +205,13 @@ extension ItemTarget {
     ///
     /// - Throws: ``ExitCode/alreadyThere`` if there is one and `isOnlyIfAbsent`.
     func store(
-        _ value: SecretValue, ifAbsent isOnlyIfAbsent: Bool
+        _ value: SecretValue, _ details: SecretDetails = SecretDetails(),
+        ifAbsent isOnlyIfAbsent: Bool
     ) throws(CLIError) -> StoredSecret {
         switch form {
-        case .secret: try storeSecret(value, ifAbsent: isOnlyIfAbsent)
-        case .password(let search): try storePassword(value, search, ifAbsent: isOnlyIfAbsent)
+        case .secret: try storeSecret(value, details, ifAbsent: isOnlyIfAbsent)
+        case .password(let search):
+            try storePassword(value, details, search, ifAbsent: isOnlyIfAbsent)
         }
     }
 
@@ -240,6 +312,14 @@ extension SecretValue {
                 start > 0 ? "the byte order mark at the start" : "",
                 end < bytes.count ? ends[bytes.count - end] + " at the end" : "",
             ].filter { !$0.isEmpty }.joined(separator: " and ")
+        }
+    }
+
+    /// Whether a line end comes before other bytes.
+    fileprivate var hasSeveralLines: Bool {
+        withBytes { bytes in
+            let end = bytes.count - TextMark.endByteCount(of: bytes)
+            return (0..<end).contains { bytes[$0] == TextMark.newline }
         }
     }
 

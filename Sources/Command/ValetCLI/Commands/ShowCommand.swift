@@ -12,12 +12,17 @@ enum ShowCommand {
         discussion: [
             "Writes one line for each attribute: the name, the application, the valet, service or "
                 + "server, when the secret can be read, its size, its dates, and what the program "
-                + "that stored it has added, as a label or a comment.",
-            ItemOptions.placeDiscussion, ItemOptions.passwordDiscussion,
+                + "that stored it has added, as a label or a comment. Fields that are not secret are "
+                + "written as well, and the names of those that are.",
+            FieldName.discussion, ItemOptions.placeDiscussion, ItemOptions.passwordDiscussion,
             ItemOptions.keyDiscussion,
         ],
         arguments: [ItemOptions.key], options: ItemOptions.ofOneSecret,
-        schema: fields.map { ($0.member, $0.help) },
+        schema: fields.map { ($0.member, $0.help) } + [
+            ("fields", "an array of objects, the fields of the secret:"), ("  name", "its name"),
+            ("  secret", "whether it is secret"), ("  byteCount", "its size"),
+            ("  value", "the field as text; null if it is secret or no text"),
+        ],
         exitCodes: [(.notFound, ExitCode.notFound.explanation)],
         examples: [
             ("valet show github-token", "Its accessibility, size and dates."),
@@ -27,15 +32,42 @@ enum ShowCommand {
     static func run(
         _ values: ParsedValues, in context: Context
     ) throws(CLIError) -> ExitCode {
-        let item = try ItemOptions.selection(values).existing(context).details()
-        let report = StatusReport(
-            fields: fields.map { .init($0.member, $0.title, $0.value(item)) })
+        let item = try ItemOptions.selection(values).existing(context).whole()
         let writesJSON = values.has(ItemOptions.json)
+        let report = StatusReport(
+            fields: fields.map { .init($0.member, $0.title, $0.value(item)) }
+                + (writesJSON ? [json(item.fields)] : lines(item.fields)))
         try report.write(to: context.console, asJSON: writesJSON)
         if !writesJSON, context.console.isErrorTerminal {
-            context.console.hint("'valet get' writes the value")
+            context.console.hint(
+                "'valet get' writes the value"
+                    + (item.fields.isEmpty ? "" : ", 'valet get --field NAME' a field"))
         }
         return .success
+    }
+
+    private static func json(_ fields: EntryFields) -> StatusReport.Field {
+        let objects = fields.list.map { field in
+            JSON.object([
+                "name": .string(field.name), "secret": .flag(field.isSecret),
+                "byteCount": .number(field.value.byteCount),
+                "value": .text(field.isSecret ? nil : field.value.publicText),
+            ])
+        }
+        return StatusReport.Field("fields", nil, .array(objects))
+    }
+
+    /// A line for each field that is not secret, and one with the names of the others.
+    private static func lines(_ fields: EntryFields) -> [StatusReport.Field] {
+        let lines = fields.list.filter { !$0.isSecret }.map { field in
+            StatusReport.Field(
+                "", Escaping.printable(field.name),
+                .string(field.value.publicText ?? "\(field.value.byteCount) bytes, no text"))
+        }
+        let names = fields.list.filter(\.isSecret).map { Escaping.printable($0.name) }
+        let secrets = StatusReport.Field(
+            "", names.isEmpty ? nil : "Secret fields", .string(names.joined(separator: ", ")))
+        return lines + [secrets]
     }
 
     /// One attribute of an item.

@@ -296,7 +296,7 @@ extension ItemCipher {
         BoxedItem(keychainID: keychainID, itemID: header.itemID)
     }
 
-    /// Checks that the contents of part V, a value or its box, agree with part N.
+    /// Checks that the contents of part V agree with part N: a value, its box, or one with fields.
     ///
     /// - Throws: ``SystemError``: `damagedContent`.
     package func check(
@@ -304,8 +304,8 @@ extension ItemCipher {
     ) throws(SystemError) {
         if header.flags.contains(.password) {
             _ = try box(stored, header, content)
-        } else if stored.byteCount != content.valueByteCount {
-            throw .row(.damagedContent)
+        } else {
+            _ = try content.value(sealedAs: stored)
         }
     }
 }

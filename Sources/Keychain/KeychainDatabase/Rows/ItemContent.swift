@@ -2,6 +2,7 @@
 
 package import ValetKeychainModel
 package import ValetKeys
+package import ValetSealing
 package import ValetSystem
 
 /// Everything about an item that is sealed, except its value.
@@ -65,6 +66,64 @@ package struct ItemContent: Hashable {
     }
 }
 
+/// Fields beside the value: docs/FORMAT.md §5.7.
+extension ItemContent {
+    /// How many fields the item has; nil for none.
+    ///
+    /// - Throws: ``SystemError``: `damagedContent` if the attribute is no such number.
+    package var fieldCount: Int? {
+        get throws(SystemError) {
+            guard let attribute = attributes[.fieldCount] else { return nil }
+            guard case .number(let number) = attribute,
+                1...Int64(EntryFields.maximalCount) ~= number
+            else { throw .row(.damagedContent) }
+            return Int(number)
+        }
+    }
+
+    /// Notes the size of a value to write, and the number of its fields.
+    package mutating func note(_ value: ItemValue?) {
+        valueByteCount = value?.value.byteCount
+        let count = value?.fields.list.count ?? 0
+        attributes[.fieldCount] = count > 0 ? .number(Int64(count)) : nil
+    }
+
+    /// Notes the size of a value that a row of this content is about to seal.
+    ///
+    /// - Returns: The size without fields; nil for no value.
+    /// - Throws: ``SystemError``: `damagedContent` unless it has the fields that the content says.
+    @discardableResult
+    package mutating func noteSize(of sealed: SecretValue?) throws(SystemError) -> Int? {
+        guard let fieldCount = try fieldCount else {
+            valueByteCount = sealed?.byteCount
+            return valueByteCount
+        }
+        guard let sealed, let value = ItemValue(sealedForm: sealed, fieldCount: fieldCount) else {
+            throw .row(.damagedContent)
+        }
+        valueByteCount = value.value.byteCount
+        return valueByteCount
+    }
+
+    /// The value and the fields in what a row has sealed.
+    ///
+    /// - Throws: ``SystemError``: `damagedContent` if it is no value with as many bytes and fields
+    ///   as the content says.
+    package func value(sealedAs sealed: SecretValue) throws(SystemError) -> ItemValue {
+        let fieldCount = try fieldCount
+        let value =
+            if let fieldCount {
+                ItemValue(sealedForm: sealed, fieldCount: fieldCount)
+            } else {
+                ItemValue?(ItemValue(sealed))
+            }
+        guard let value, value.value.byteCount == valueByteCount else {
+            throw .row(.damagedContent)
+        }
+        return value
+    }
+}
+
 extension AccessControl {
     /// The key pair to which the value of an item with this access control is sealed; nil if the
     /// item needs no presence. docs/FORMAT.md §5.4.
@@ -91,10 +150,13 @@ extension ItemContent {
         }
     }
 
-    /// Checks that a row's columns agree with the access control of its item.
+    /// Checks that a row's columns agree with the access control and the fields of its item.
     ///
     /// - Throws: ``SystemError``: `damagedContent`.
-    func checkAccessControl(_ header: RowHeader) throws(SystemError) {
+    func check(_ header: RowHeader) throws(SystemError) {
+        guard try (fieldCount != nil) == header.flags.contains(.fields) else {
+            throw .row(.damagedContent)
+        }
         guard let accessControl = try accessControl else {
             guard !header.flags.isGuarded else { throw .row(.damagedContent) }
             return

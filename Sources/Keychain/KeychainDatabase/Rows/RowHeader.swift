@@ -105,11 +105,13 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
 
     /// The value is sealed under an application's password: docs/FORMAT.md §5.5.
     package static let password = RowFlags(rawValue: 1 << 10)
+    /// The value has fields beside it: docs/FORMAT.md §5.7.
+    package static let fields = RowFlags(rawValue: 1 << 11)
 
     /// A bit of the column that no reader accepts: a repair sets it in a row that does not open.
     package static let damagedColumn: Int64 = 1 << 31
 
-    private static let known: UInt32 = 0b111_0000_0111
+    private static let known: UInt32 = 0b1111_0000_0111
     private static let presenceShift: UInt32 = 8
     private static let presenceMask: UInt32 = 0b11 << presenceShift
 
@@ -123,6 +125,7 @@ package struct RowFlags: OptionSet, Hashable, Sendable {
             (bits & Self.presenceMask) >> Self.presenceShift <= PresencePair.allCases.count
         else { return nil }
         rawValue = bits
+        guard !contains(.fields) || !isGuarded else { return nil }
     }
 
     /// The pair of keys to which the value is sealed; nil for an item that requires no presence.
@@ -175,7 +178,7 @@ extension Attribute {
     package var isHashed: Bool {
         switch self {
         case .accessGroup, .synchronizable, .accessible, .accessControl, .creationDate,
-            .modificationDate:
+            .modificationDate, .fieldCount:
             false
         default: true
         }

@@ -58,7 +58,7 @@ package struct ItemCipher {
         guard (content.valueByteCount == nil) == (row.secret == nil) else {
             throw .row(.damagedContent)
         }
-        try content.checkAccessControl(row.header)
+        try content.check(row.header)
         return content
     }
 
@@ -79,7 +79,7 @@ package struct ItemCipher {
 
     /// Opens part V. It opens only together with the part N of the same write. A value protected by
     /// presence needs `proof`. For a value under a password, the result is its box (docs/FORMAT.md
-    /// §5.5).
+    /// §5.5); for one with fields, it has both (§5.7).
     ///
     /// - Throws: ``SystemError``: `needsPerson` if `proof` does not have the pair of keys.
     package func openValue(

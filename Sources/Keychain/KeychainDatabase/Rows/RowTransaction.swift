@@ -135,7 +135,7 @@ package struct RowTransaction {
         _ itemClass: ItemClass, _ kind: RowKind, _ item: IndexedContent, value: SecretValue?,
         after logicalTime: Int64
     ) throws(KeychainFailure) -> SealedRow {
-        let kind = kind.marking(itemClass, item.content)
+        let kind = try marked(kind, itemClass, item.content)
         let cipher = try cipher(kind)
         let (content, index) = (item.content, item.index)
         let header = RowHeader(
@@ -192,6 +192,23 @@ package struct RowTransaction {
         }
     }
 
+    /// The kind of a row with that content, which may change what decides it.
+    ///
+    /// - Throws: ``KeychainFailure``: `invalidRequest` for fields of an item that needs the user or
+    ///   a password: a write of its value alone could not keep them.
+    private func marked(
+        _ kind: RowKind, _ itemClass: ItemClass, _ content: ItemContent
+    ) throws(KeychainFailure) -> RowKind {
+        let kind = kind.marking(itemClass, content)
+        guard !kind.flags.contains(.fields) || !kind.flags.isGuarded else {
+            throw KeychainFailure(
+                .invalidRequest, during: operation,
+                message: "a secret that requires the user or a password has no fields",
+                hint: "store the fields as a secret of their own")
+        }
+        return kind
+    }
+
     private func cipher(_ kind: RowKind) throws(KeychainFailure) -> ItemCipher {
         try translating(state.cipher(kind.protectionClass), during: operation)
     }
@@ -200,7 +217,7 @@ package struct RowTransaction {
     private func seal(
         _ item: IndexedContent, over old: SealedRow, _ kind: RowKind, value: SecretValue?
     ) throws(KeychainFailure) -> SealedRow {
-        let kind = kind.marking(old.header.itemClass, item.content)
+        let kind = try marked(kind, old.header.itemClass, item.content)
         let cipher = try cipher(kind)
         var header = old.header
         header.version = try translating(following(header.version), during: operation)
@@ -361,13 +378,18 @@ package struct RowTransaction {
 }
 
 extension RowKind {
-    /// The same kind, with the mark of items that are no secrets if the item is one.
+    /// The same kind, with the marks of items that are no secrets, and of those that have fields.
     fileprivate func marking(_ itemClass: ItemClass, _ content: ItemContent) -> RowKind {
         var kind = self
         if content.accessGroup.isOfKeychain || ServiceName.isCanary(itemClass, content.attributes) {
             kind.flags.insert(.ofKeychain)
         } else {
             kind.flags.remove(.ofKeychain)
+        }
+        if content.attributes[.fieldCount] != nil {
+            kind.flags.insert(.fields)
+        } else {
+            kind.flags.remove(.fields)
         }
         return kind
     }
@@ -392,10 +414,20 @@ package struct OpenedRow {
     package let row: SealedRow
     /// Its names and details.
     package let content: ItemContent
-    /// The value, or its box if it is under a password.
+    /// The value; its box if it is under a password; the form of docs/FORMAT.md §5.7 if it has
+    /// fields.
     package var value: SecretValue?
     /// Whether the value stayed closed because a proof was missing.
     package var isClosed = false
+
+    /// The value and the fields; nil for an item without a value, and for one that stayed closed.
+    package var itemValue: ItemValue? {
+        get throws(SystemError) {
+            try value.map { (sealed) throws(SystemError) in
+                try content.value(sealedAs: sealed)
+            }
+        }
+    }
 }
 
 /// An item's content with the hashes that follow from it. Hashing costs as much as sealing, so each

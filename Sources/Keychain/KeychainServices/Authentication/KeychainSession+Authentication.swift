@@ -123,6 +123,13 @@ extension ItemStore {
 }
 
 extension AuthenticationPolicy {
+    /// As ``bind(_:in:)-(NewItem,_)``.
+    func bind(_ addition: Addition, in store: ItemStore) throws(KeychainFailure) -> Addition {
+        var addition = addition
+        addition.item = try bind(addition.item, in: store)
+        return addition
+    }
+
     /// `item` with its access control bound to the fingers that are enrolled now, if the access
     /// control demands those.
     ///

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetKeychainDatabase
 package import ValetKeychainModel
 package import ValetSealing
+internal import ValetSystem
 
 /// An item in a backup. Only an item that may leave its device can be in a backup. ``BackupWriter``
 /// takes such items, and ``BackupItems`` returns them.
@@ -18,8 +20,11 @@ package struct BackupItem: Sendable {
     package let logicalTime: Int64
     /// Why this is a former row; nil for an item.
     package let formerReason: FormerReason?
-    /// The value; nil for an item without one.
+    /// The value, in the form of docs/FORMAT.md §5.7 if the item has fields; nil for an item
+    /// without one.
     package let value: SecretValue?
+    /// The value's size without fields; nil for an item without a value.
+    let valueByteCount: Int?
 
     /// Checks an item, which may come from a file.
     ///
@@ -40,6 +45,13 @@ package struct BackupItem: Sendable {
             BackupAttributes(properties.attributes, accessGroup).list.encodedByteCount
                 <= Self.maximalByteCount
         else { throw KeychainFailure(.tooLarge, during: .check) }
+        var content = ItemContent(
+            accessGroup: accessGroup, attributes: properties.attributes, valueByteCount: nil)
+        do {
+            valueByteCount = try content.noteSize(of: value)
+        } catch {
+            throw KeychainFailure(.invalidItem, during: .check)
+        }
         self.properties = properties
         self.accessGroup = accessGroup
         self.logicalTime = logicalTime

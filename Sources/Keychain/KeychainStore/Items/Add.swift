@@ -7,16 +7,27 @@ package import ValetSealing
 /// An item to add, with its value.
 package struct Addition: Sendable {
     /// Class, attributes, group and protection.
-    package let item: NewItem
+    package var item: NewItem
     /// At most ``ItemStore/maximalValueByteCount`` bytes; nil for an item without a value.
     package let value: SecretValue?
+    /// The fields beside the value, which are all of its fields from now on; nil to keep those of
+    /// an item that is there already.
+    package let fields: EntryFields?
 
-    package init(_ item: NewItem, value: SecretValue?) {
+    package init(_ item: NewItem, value: SecretValue?, fields: EntryFields? = nil) {
         self.item = item
         self.value = value
+        self.fields = fields
     }
 
-    var byteCount: Int { value?.byteCount ?? 0 }
+    package init(_ item: NewItem, _ value: ItemValue) {
+        self.init(item, value: value.value, fields: value.fields)
+    }
+
+    var byteCount: Int { itemValue?.sealedByteCount ?? 0 }
+
+    /// What a new item gets.
+    fileprivate var itemValue: ItemValue? { value.map { ItemValue($0, fields ?? EntryFields()) } }
 }
 
 /// spec/secitem.md §2, §3.9.
@@ -148,8 +159,12 @@ extension ItemTransaction {
             return isTombstone ? .nothing : .otherItem
         }
         guard let old = try rows.openIfTaken(row) else { return .damage }
-        try keepFormerValue(of: old, replacedBy: addition.value)
-        try replace(old, value: addition.value, addition.item.accessControl)
+        var fields = addition.fields ?? EntryFields()
+        if addition.fields == nil { fields = try self.fields(of: old) }
+        let value = addition.value.map { ItemValue($0, fields) }
+        try check(byteCount: value?.sealedByteCount)
+        try keepFormerValue(of: old, replacedBy: value)
+        try replace(old, value: value, addition.item.accessControl)
         return .item
     }
 
@@ -166,7 +181,7 @@ extension ItemTransaction {
     }
 
     private func replace(
-        _ old: OpenedRow, value: SecretValue?, _ accessControl: AccessControl?
+        _ old: OpenedRow, value: ItemValue?, _ accessControl: AccessControl?
     ) throws(KeychainFailure) {
         var content = old.content
         var kind = old.row.header.kind
@@ -174,7 +189,7 @@ extension ItemTransaction {
             content.attributes[.accessControl] = accessControl.attributeValue
             kind.flags.setGuard(accessControl)
         }
-        content.valueByteCount = value?.byteCount
+        content.note(value)
         content.attributes[.modificationDate] = .date(
             rows.now.date(after: content.modificationDate))
         let item: IndexedContent
@@ -184,14 +199,15 @@ extension ItemTransaction {
             throw KeychainFailure(error, during: operation)
         }
         let stored =
-            kind.flags.contains(.password) ? try rows.boxed(value, old.row.header) : value
+            kind.flags.contains(.password)
+            ? try rows.boxed(value?.value, old.row.header) : value?.sealedForm
         try rows.replace(old.row, kind, item, value: stored)
     }
 
     /// Checks an addition; returns the group that it goes to.
     private func check(_ addition: Addition) throws(KeychainFailure) -> AccessGroup {
         let group = try caller.group(writing: addition.item.accessGroup, during: operation)
-        try check(addition.value)
+        try check(byteCount: addition.byteCount)
         try check(addition.item.protectionClass)
         if let accessControl = addition.item.accessControl {
             try check(accessControl, isSynchronizable: addition.item.isSynchronizable)
@@ -212,9 +228,9 @@ extension ItemTransaction {
         attributes[.accessControl] = item.accessControl?.attributeValue
         attributes[.creationDate] = .date(rows.now.date)
         attributes[.modificationDate] = .date(rows.now.date)
-        let content = ItemContent(
-            accessGroup: group, attributes: attributes,
-            valueByteCount: addition.value?.byteCount)
+        var content = ItemContent(
+            accessGroup: group, attributes: attributes, valueByteCount: nil)
+        content.note(addition.itemValue)
         return rows.hashed(
             content, item.itemClass, item.isSynchronizable ? .synchronizable : [], at: place)
     }
@@ -244,7 +260,7 @@ extension ItemTransaction {
                 protectionClass: item.protectionClass,
                 flags: RowFlags(
                     isSynchronizable: item.isSynchronizable, guardedBy: item.accessControl)),
-            prepared, value: addition.value, after: logicalTime)
+            prepared, value: addition.itemValue?.sealedForm, after: logicalTime)
         return StoredItem(row, prepared.content, value: nil)
     }
 }

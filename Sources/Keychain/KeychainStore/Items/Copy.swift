@@ -205,14 +205,14 @@ struct RowOpener {
         guard !row.header.flags.contains(.password) else {
             return try open(cipher.box(stored, row.header, content), in: row, content)
         }
-        guard stored.byteCount == content.valueByteCount else { throw .row(.damagedContent) }
+        let value = try content.value(sealedAs: stored)
         if row.header.flags.presence != nil, access.rule == .demanding,
             let tag = try? PartTag(of: secret)
         {
             // Only here does a sufficient proof release the value.
             access.proof?.grant(tag)
         }
-        return .found(StoredItem(row, content, value: stored))
+        return .found(StoredItem(row, content, value: value))
     }
 
     private func open(
@@ -221,7 +221,8 @@ struct RowOpener {
         guard let password = access.password(for: box.lock) else {
             return access.skipsPasswords ? .absent : .needsPerson(.passwords([box.lock]))
         }
-        return .found(StoredItem(row, content, value: try box.open(with: password)))
+        let value = ItemValue(try box.open(with: password))
+        return .found(StoredItem(row, content, value: value))
     }
 
     /// A hash said that these attributes match; if they do not, the row was tampered with.

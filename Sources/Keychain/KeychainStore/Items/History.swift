@@ -34,10 +34,10 @@ extension ItemTransaction {
     /// - Returns: Whether it is kept: a caller that relies on that has to look.
     @discardableResult
     func keepFormerValue(
-        of match: OpenedRow, replacedBy new: SecretValue?
+        of match: OpenedRow, replacedBy new: ItemValue?
     ) throws(KeychainFailure) -> Bool {
         guard match.row.secret != nil, !match.content.accessGroup.isOfKeychain,
-            match.value.flatMap({ new?.isEqual(to: $0) }) != true
+            match.value.flatMap({ new?.sealedForm.isEqual(to: $0) }) != true
         else { return false }
         return try keep(match.row, .changed)
     }
@@ -75,9 +75,9 @@ extension ItemTransaction {
         guard case .found = try rows.judge(match), !match.isClosed, !match.isBoxed else {
             throw refusal("the present value requires the user or a password")
         }
-        guard let value = opened.value, !opened.isBoxed else {
-            throw refusal("the former value requires the user or a password")
-        }
+        guard !opened.isBoxed,
+            let value = try translating(opened.itemValue, during: operation)
+        else { throw refusal("the former value requires the user or a password") }
         try change(match, ItemChanges(), value: value)
     }
 
@@ -208,7 +208,7 @@ extension ItemStore {
     ///
     /// - Throws: ``KeychainFailure``: `itemNotFound` if it is gone, `damaged`, `locked`;
     ///   `interactionNotAllowed` if it requires the user or a password.
-    package func formerValue(_ item: FormerItem) throws(KeychainFailure) -> SecretValue? {
+    package func formerValue(_ item: FormerItem) throws(KeychainFailure) -> ItemValue? {
         let operation = "read a former value"
         let found = try readRows(operation) { (snapshot) throws(KeychainFailure) in
             try translating(snapshot.state.open(item, snapshot.store, nil), during: operation)
@@ -219,7 +219,7 @@ extension ItemStore {
         guard !opened.isClosed, !opened.isBoxed else {
             throw KeychainFailure(.interactionNotAllowed, during: operation)
         }
-        return opened.value
+        return try translating(opened.itemValue, during: operation)
     }
 
     /// Puts former values back, all or none. The present value of an item becomes a former one; an

@@ -33,8 +33,8 @@ struct ItemTransaction {
     }
 
     /// - Throws: ``KeychainFailure/Code/valueTooLarge``.
-    func check(_ value: SecretValue?) throws(KeychainFailure) {
-        guard (value?.byteCount ?? 0) <= ItemStore.maximalValueByteCount else {
+    func check(byteCount: Int?) throws(KeychainFailure) {
+        guard (byteCount ?? 0) <= ItemStore.maximalValueByteCount else {
             throw KeychainFailure(
                 .valueTooLarge, during: operation,
                 hint: "keep large data in a file of its own and its key here")

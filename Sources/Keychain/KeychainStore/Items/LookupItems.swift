@@ -77,7 +77,7 @@ extension ItemTransaction {
     fileprivate func replaceByLookup(
         _ addition: Addition
     ) throws(KeychainFailure) -> (reference: PersistentReference, wasThere: Bool) {
-        try check(addition.value)
+        try check(byteCount: addition.byteCount)
         let item = addition.item
         guard let wanted = LookupAttributes(item.attributes[.lookupAttributes]),
             let searched = LookupAttributes(wanted.values.withoutGeneralSchema)
@@ -99,7 +99,7 @@ extension ItemTransaction {
             if lookup.values.haveGeneralSchema { kept.append(.lookupAttributes) }
             let changes = ItemChanges(
                 attributes: item.attributes.filter { !kept.contains($0.key) })
-            try update(match, changes, value: addition.value)
+            try update(match, changes, value: newValue(of: match, addition.value))
             return (match.row.header.reference, true)
         }
         guard case .found(let added) = try add(addition) else {

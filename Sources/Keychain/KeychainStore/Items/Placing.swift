@@ -21,6 +21,10 @@ package struct Placement: Sendable {
 
     package let account: String
     package let value: SecretValue
+    /// What else of the item to set: a label, a comment.
+    package var attributes: ItemAttributes = [:]
+    /// Changes of its fields; the others stay.
+    package var fields: [FieldChange] = []
     /// The services that are searched.
     package let services: [PasswordService]
     /// Chooses, inside the transaction. It gets the services that have an item of the account,
@@ -64,7 +68,7 @@ extension ItemTransaction {
     fileprivate func perform(
         _ placement: Placement
     ) throws(KeychainFailure) -> (found: [PasswordService], choice: Placement.Choice) {
-        try check(placement.value)
+        try check(byteCount: placement.value.byteCount)
         var found: [PasswordService] = []
         for service in placement.services
         where try row(of: placement.account, in: service) != nil {
@@ -75,9 +79,26 @@ extension ItemTransaction {
         case .nothing: break
         case .set(let service):
             try set(Addition(service.item(placement.account), value: placement.value))
-        case .move(let old, let new): try move(placement, from: old, to: new)
+            try setDetails(placement, in: service)
+        case .move(let old, let new):
+            try move(placement, from: old, to: new)
+            try setDetails(placement, in: new)
         }
         return (found, choice)
+    }
+
+    /// Sets what else the placement has for the item that has just got its value.
+    private func setDetails(
+        _ placement: Placement, in service: PasswordService
+    ) throws(KeychainFailure) {
+        guard !placement.attributes.isEmpty || !placement.fields.isEmpty else { return }
+        guard case .row(let row)? = try row(of: placement.account, in: service) else {
+            throw KeychainFailure(.internalFault, during: operation)
+        }
+        let match = try rows.open(row)
+        try change(
+            match, ItemChanges(attributes: placement.attributes),
+            value: newValue(of: match, nil, placement.fields))
     }
 
     /// The first row of an item in the groups that the caller may write, damaged or not; nil if
@@ -124,6 +145,6 @@ extension ItemTransaction {
         let changes = ItemChanges(
             attributes: [.service: .text(new.service)], isSynchronizable: new.isSynchronizable,
             protectionClass: new.protectionClass)
-        try update(match, changes, value: placement.value)
+        try update(match, changes, value: newValue(of: match, placement.value))
     }
 }

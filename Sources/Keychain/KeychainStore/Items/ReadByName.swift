@@ -196,6 +196,11 @@ private struct ValueLookup {
             else { return Self.unopened }
         }
         let secret = row.secret
-        return .found(try cipher.openValue(row.parts, secret.span, proof))
+        let sealed = try cipher.openValue(row.parts, secret.span, proof)
+        guard row.header.flags.contains(.fields) else { return .found(sealed) }
+        guard let value = ItemValue.value(inFormWithFields: sealed) else {
+            throw .row(.damagedContent)
+        }
+        return .found(value)
     }
 }

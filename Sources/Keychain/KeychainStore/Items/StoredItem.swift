@@ -23,17 +23,21 @@ package struct StoredItem: Sendable {
     package let valueByteCount: Int?
     /// The value; nil for an item without one, or when it was not asked for.
     package let value: SecretValue?
+    /// The fields beside the value; empty when the value was not asked for. With the attributes,
+    /// `Attribute.fieldCount` says how many there are.
+    package private(set) var fields = EntryFields()
 }
 
 extension StoredItem {
     /// What is in a row.
-    init(_ row: SealedRow, _ content: ItemContent, value: SecretValue?) {
+    init(_ row: SealedRow, _ content: ItemContent, value: ItemValue?) {
         self.init(
             itemClass: row.header.itemClass, reference: row.header.reference,
             accessGroup: content.accessGroup,
             isSynchronizable: row.header.flags.contains(.synchronizable),
             protectionClass: row.header.protectionClass, attributes: content.attributes,
-            valueByteCount: content.valueByteCount, value: value)
+            valueByteCount: content.valueByteCount, value: value?.value,
+            fields: value?.fields ?? EntryFields())
     }
 }
 

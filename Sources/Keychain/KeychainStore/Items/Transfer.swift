@@ -32,6 +32,8 @@ package struct ItemTransfer: Sendable {
         /// Whether `value` replaces the item's own one. Refused for an item whose value needs a
         /// proof or a password.
         package let setsValue: Bool
+        /// Changes of its fields; the others stay.
+        package var fields: [FieldChange] = []
 
         package init(_ version: ItemVersion, to item: NewItem, value: SecretValue?) {
             (self.version, self.item, self.value) = (version, item, value)
@@ -116,15 +118,16 @@ extension ItemTransaction {
             try check(accessControl, isSynchronizable: flags.contains(.synchronizable))
         }
         guard match.isClosed || match.isBoxed else {
+            let value = change.setsValue ? change.value : nil
             return try update(
-                match, change.changes, value: change.setsValue ? change.value : nil)
+                match, change.changes, value: newValue(of: match, value, change.fields))
         }
         // The value was opened with a proof or a password before this call. Without that value, the
         // item would lose its own.
-        guard let value = change.value, !change.setsValue else {
+        guard let value = change.value, !change.setsValue, change.fields.isEmpty else {
             throw KeychainFailure(.row(.needsPerson), during: operation)
         }
-        try update(match, change.changes, value: value)
+        try update(match, change.changes, value: ItemValue(value))
     }
 
     /// Opens an item, but only if it has not changed since it was read. So a value that another
@@ -180,7 +183,7 @@ extension ItemTransaction {
     fileprivate func replace(_ query: ItemQuery, with addition: Addition) throws(KeychainFailure) {
         let item = addition.item
         let groups = try caller.groups(changing: query.accessGroup, during: operation)
-        try check(addition.value)
+        try check(byteCount: addition.byteCount)
         try check(item.protectionClass)
         try deleteClosed(query, groups)
         var damage: KeychainFailure?
@@ -200,7 +203,7 @@ extension ItemTransaction {
         let changes = ItemChanges(
             isSynchronizable: item.isSynchronizable ? true : nil,
             protectionClass: item.protectionClass)
-        try update(target, changes, value: addition.value)
+        try update(target, changes, value: newValue(of: target, addition.value))
     }
 
     /// Deletes the items that match and are locked. A locked item can be deleted (spec/secitem.md

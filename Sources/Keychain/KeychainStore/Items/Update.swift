@@ -19,7 +19,8 @@ extension ItemStore {
     package func update(
         _ update: ItemUpdate, for caller: Caller, _ person: PresenceAccess
     ) throws(KeychainFailure) -> ItemResult<Int> {
-        let byteCount = update.query.namesOneItem ? update.value?.byteCount ?? 0 : nil
+        let isSmall = update.query.namesOneItem && update.fields.isEmpty
+        let byteCount = isSmall ? update.value?.byteCount ?? 0 : nil
         let result = try shareWrite(
             Self.updating, byteCount: byteCount
         ) { (rows) throws(KeychainFailure) in
@@ -37,11 +38,16 @@ package struct ItemUpdate: Sendable {
     package let changes: ItemChanges
     /// The new value; nil keeps the value of each item.
     package let value: SecretValue?
+    /// Changes of fields; the others stay.
+    package let fields: [FieldChange]
 
-    package init(query: ItemQuery, changes: ItemChanges, value: SecretValue?) {
+    package init(
+        query: ItemQuery, changes: ItemChanges, value: SecretValue?, fields: [FieldChange] = []
+    ) {
         self.query = query
         self.changes = changes
         self.value = value
+        self.fields = fields
     }
 }
 
@@ -52,7 +58,7 @@ extension ItemTransaction {
         if let group = changes.accessGroup {
             _ = try caller.group(writing: group, during: operation)
         }
-        try check(update.value)
+        try check(byteCount: update.value?.byteCount)
         if let new = changes.accessControl {
             try check(new, isSynchronizable: changes.isSynchronizable ?? false)
         }
@@ -61,7 +67,10 @@ extension ItemTransaction {
         if let demand = matches.demand { return .needsPerson(demand) }
         let demand = try rows.passwordDemand(matches.rows, changes, value: update.value)
         if let demand { return .needsPerson(demand) }
-        for match in matches.rows { try self.update(match, changes, value: update.value) }
+        for match in matches.rows {
+            let value = try newValue(of: match, update.value, update.fields)
+            try self.update(match, changes, value: value)
+        }
         return matches.rows.isEmpty ? .absent : .found(matches.rows.count)
     }
 
@@ -90,9 +99,48 @@ extension ItemTransaction {
         return (matches, PresenceDemand(demands))
     }
 
+    /// What an item has after a change of its value, of its fields, or of both; nil if it keeps
+    /// what it has.
+    ///
+    /// - Throws: ``KeychainFailure``: `invalidRequest` for fields of an item without a value, and
+    ///   for too many; `valueTooLarge`.
+    func newValue(
+        of match: OpenedRow, _ value: SecretValue?, _ changes: [FieldChange] = []
+    ) throws(KeychainFailure) -> ItemValue? {
+        guard value != nil || !changes.isEmpty else { return nil }
+        guard match.row.header.flags.contains(.fields) || !changes.isEmpty else {
+            return value.map { ItemValue($0) }
+        }
+        guard !match.row.header.flags.isGuarded else {
+            throw KeychainFailure(
+                .invalidRequest, during: operation,
+                message: "a secret that requires the user or a password has no fields",
+                hint: "store the fields as a secret of their own")
+        }
+        let old = try translating(match.itemValue, during: operation)
+        guard let present = value ?? old?.value else {
+            throw KeychainFailure(
+                .invalidRequest, during: operation, message: "an item without a value has no fields")
+        }
+        guard let fields = (old?.fields ?? EntryFields()).applying(changes) else {
+            throw KeychainFailure(
+                .invalidRequest, during: operation,
+                message: "a secret has at most \(EntryFields.maximalCount) fields")
+        }
+        let new = ItemValue(present, fields)
+        try check(byteCount: new.sealedByteCount)
+        return new
+    }
+
+    /// The fields of an item that is about to get a new value.
+    func fields(of old: OpenedRow) throws(KeychainFailure) -> EntryFields {
+        guard old.row.header.flags.contains(.fields) else { return EntryFields() }
+        return try translating(old.itemValue, during: operation)?.fields ?? EntryFields()
+    }
+
     /// Changes one item, and keeps the value that it had.
     func update(
-        _ match: OpenedRow, _ changes: ItemChanges, value: SecretValue?
+        _ match: OpenedRow, _ changes: ItemChanges, value: ItemValue?
     ) throws(KeychainFailure) {
         if let value { try keepFormerValue(of: match, replacedBy: value) }
         try change(match, changes, value: value)
@@ -100,10 +148,11 @@ extension ItemTransaction {
 
     /// Changes one item, whose value is kept or not needed.
     func change(
-        _ match: OpenedRow, _ changes: ItemChanges, value: SecretValue?
+        _ match: OpenedRow, _ changes: ItemChanges, value: ItemValue?
     ) throws(KeychainFailure) {
         let header = match.row.header
-        let new = match.content.applying(changes, valueByteCount: value?.byteCount)
+        var new = match.content.applying(changes)
+        if let value { new.note(value) }
         var flags = header.flags
         if let isSynchronizable = changes.isSynchronizable {
             if isSynchronizable {
@@ -129,7 +178,7 @@ extension ItemTransaction {
         old.logicalTime = max(old.logicalTime, predecessor.logicalTime)
         try rows.replace(
             old, kind, IndexedContent(content, item.index),
-            value: try rows.stored(match, changes, value: value))
+            value: try rows.stored(match, changes, value: value?.sealedForm))
         if !keepsKey { try markDeletion(match) }
     }
 
@@ -162,9 +211,10 @@ extension ItemChanges {
 
 extension ItemContent {
     /// The content after an update. The caller sets the date of modification.
-    fileprivate func applying(_ changes: ItemChanges, valueByteCount: Int?) -> ItemContent {
+    fileprivate func applying(_ changes: ItemChanges) -> ItemContent {
+        let own: [Attribute] = [.modificationDate, .fieldCount]
         var new = self
-        for (attribute, value) in changes.attributes where attribute != .modificationDate {
+        for (attribute, value) in changes.attributes where !own.contains(attribute) {
             new.attributes[attribute] = value
         }
         if let accessControl = changes.accessControl {
@@ -174,7 +224,6 @@ extension ItemContent {
             new.attributes[.accessControl] = nil
         }
         if let group = changes.accessGroup { new.accessGroup = group }
-        if let valueByteCount { new.valueByteCount = valueByteCount }
         return new
     }
 }

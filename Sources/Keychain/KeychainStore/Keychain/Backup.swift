@@ -163,8 +163,9 @@ private struct BackupPass: ~Copyable {
         if header.flags.isGuarded { return .accessControlled }
         var value: SecretValue?
         if let secret = row.secret {
-            value = try cipher.openValue(ValueParts(row), secret.span)
-            guard value?.byteCount == content.valueByteCount else { throw .row(.damagedContent) }
+            let sealed = try cipher.openValue(ValueParts(row), secret.span)
+            _ = try content.value(sealedAs: sealed)
+            value = sealed
         }
         // An access control without conditions adds nothing to the protection class.
         let attributes = content.attributes.filter { $0.key != .accessControl }

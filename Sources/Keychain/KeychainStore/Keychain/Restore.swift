@@ -71,7 +71,7 @@ package struct OpenedBackup: Sendable {
             body(
                 BackedUpItem(
                     properties: item.properties, accessGroup: item.accessGroup,
-                    valueByteCount: item.value?.byteCount))
+                    valueByteCount: item.valueByteCount))
         }
         _ = try reading.end()
     }
@@ -291,7 +291,7 @@ private struct RestorePass {
         }
         let content = ItemContent(
             accessGroup: item.accessGroup, attributes: attributes,
-            valueByteCount: item.value?.byteCount)
+            valueByteCount: item.valueByteCount)
         return IndexedContent(
             content,
             access.state.hasher.hashes(

@@ -150,11 +150,23 @@ extension RecordContent {
         guard case .text = attributes[Attribute.accessGroup.tag],
             attributes.entries.allSatisfy({ itemClass.mayTravel($0) })
         else { throw SyncError(.invalid, .content, in: .record) }
+        guard hasFieldsAsSaid else { throw SyncError(.invalid, .content, in: .record) }
         let names = [Attribute.accessGroup] + itemClass.primaryKeyAttributes
         let tags = names.map(\.tag)
         guard !isMoved || attributes.entries.allSatisfy({ tags.contains($0.tag) }) else {
             throw SyncError(.invalid, .moved, in: .record)
         }
+    }
+}
+
+extension RecordContent {
+    /// Whether the value has as many fields as the attributes say: docs/FORMAT.md §5.7.
+    private var hasFieldsAsSaid: Bool {
+        guard let attribute = attributes[Attribute.fieldCount.tag] else { return true }
+        guard case .number(let number) = attribute, let count = Int(exactly: number),
+            case .value(let value) = kind
+        else { return false }
+        return ItemValue(sealedForm: value, fieldCount: count) != nil
     }
 }
 

@@ -224,15 +224,28 @@ extension RecordContent {
     var itemContent: ItemContent {
         get throws(SystemError) {
             var content = try ItemContent(itemClass, attributes)
-            if case .value(let value) = kind { content.valueByteCount = value.byteCount }
+            try content.noteSize(of: value)
             return content
         }
     }
 
-    /// The item's value; nil for an item without one.
+    /// The item's value, in the form of docs/FORMAT.md §5.7 if it has fields; nil for an item
+    /// without one.
     package var value: SecretValue? {
         guard case .value(let value) = kind else { return nil }
         return value
+    }
+
+    /// The item's value and its fields; nil for an item without a value.
+    ///
+    /// - Throws: ``KeychainFailure/Code/damaged``.
+    package var itemValue: ItemValue? {
+        get throws(KeychainFailure) {
+            try translating("read a value of a circle") { () throws(SystemError) in
+                guard let value else { return nil }
+                return try itemContent.value(sealedAs: value)
+            }
+        }
     }
 
     var hasMoved: Bool {

@@ -16,30 +16,41 @@ struct SecretReference: Hashable, Sendable {
         + "'&local' and '&group=PREFIX.GROUP' may follow, or, in place of ID and KEY, "
         + "'service=', 'server=', 'account=', 'port=', 'protocol=', 'label=', 'item=' and "
         + "'keychain-swift'. 'valet:KEY' is a secret of the default valet, or if none is called "
-        + "so, the password with that label, host or service."
+        + "so, the password with that label, host or service. '#NAME' at the end of a reference "
+        + "with 'valet:' is a field of the secret."
 
     let selection: ItemSelection
+    /// nil for the value.
+    let field: FieldName?
 
     /// Reads a reference.
     ///
     /// - Parameter defaults: The options that choose the valet of a reference that is a key alone.
     init(_ text: String, _ defaults: ParsedValues = ParsedValues()) throws(CLIError) {
-        var values = ParsedValues()
+        var (values, address) = (ParsedValues(), Substring(text))
+        var fragment: String?
+        if text.hasPrefix(Self.scheme), let sign = text.utf8.lastIndex(of: UInt8(ascii: "#")) {
+            guard let name = Self.decoded(text[text.utf8.index(after: sign)...]), !name.isEmpty
+            else { throw Self.malformed(text) }
+            (fragment, address) = (name, text[..<sign])
+        }
         guard !text.hasPrefix("op://") else {
             throw .usage(
                 "\(quoted(text)) is a reference of another tool",
-                hint: "here VAULT, ITEM and FIELD are APP, ID and KEY: \(Self.form)")
+                hint: "here VAULT, ITEM and FIELD are ID, KEY and NAME of valet:///ID/KEY#NAME")
         }
         if text.hasPrefix("valet://") {
-            try Self.read(text.dropFirst("valet://".count), of: text, &values)
+            try Self.read(address.dropFirst("valet://".count), of: text, &values)
         } else {
             values = defaults
             let isShort = text.hasPrefix(Self.scheme)
             if isShort { values = ParsedValues() }
-            values.arguments = ["KEY": isShort ? String(text.dropFirst(6)) : text]
+            values.arguments = ["KEY": String(isShort ? address.dropFirst(6) : address)]
             if values.arguments["KEY"]?.isEmpty == true { throw Self.malformed(text) }
         }
         selection = try ItemOptions.selection(values)
+        values.options[FieldName.option.name] = fragment
+        field = try FieldName.given(values)
     }
 
     private static func read(
@@ -121,9 +132,9 @@ final class ReferenceResolver {
 
     /// The value that a reference names.
     func value(of reference: String) throws(CLIError) -> SecretValue {
-        let selection = try SecretReference(reference, defaults).selection
-        let keychain = try keychain(for: selection.scope.requester)
-        return try selection.target(in: keychain).orLogin().value()
+        let named = try SecretReference(reference, defaults)
+        let keychain = try keychain(for: named.selection.scope.requester)
+        return try named.selection.target(in: keychain).orLogin().value(of: named.field)
     }
 
     /// The keychain as `requester` sees it.
