@@ -138,7 +138,7 @@ enum OTPAddCommand {
         if console.isInputTerminal, let refusal = console.refusalToAsk {
             throw .usage("cannot ask for the URI: \(refusal)", hint: "use standard input")
         }
-        let target = try ItemOptions.selection(values).existing(context)
+        let target = try ItemOptions.selection(values).target(context)
         let read = { () throws(CLIError) -> SecretValue in
             let input =
                 console.isInputTerminal

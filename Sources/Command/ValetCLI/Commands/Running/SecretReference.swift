@@ -37,7 +37,7 @@ struct SecretReference: Hashable, Sendable {
         guard !text.hasPrefix("op://") else {
             throw .usage(
                 "\(quoted(text)) is a reference of another tool",
-                hint: "here VAULT, ITEM and FIELD are ID, KEY and NAME of valet:///ID/KEY#NAME")
+                hint: "here VAULT, ITEM and FIELD are ID, KEY and NAME of valet://APP/ID/KEY#NAME")
         }
         if text.hasPrefix("valet://") {
             try Self.read(address.dropFirst("valet://".count), of: text, &values)
