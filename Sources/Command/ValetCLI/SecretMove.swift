@@ -224,7 +224,7 @@ struct SecretMove {
             .overwritten(by: copy.attributes)
         let value = try requesting(
             source.attempt(source.session.value(of: ItemQuery(item.reference))))
-        transfer.additions.append(Addition(copy, value: value))
+        transfer.additions.append(Addition(copy, value: value, fieldsOf: item.version))
     }
 
     /// The item at its destination.

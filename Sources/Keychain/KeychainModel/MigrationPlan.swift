@@ -95,7 +95,7 @@ package struct MigrationPlan<Item: MigratableItem> {
     package typealias Transform =
         (Item, Item.Value) throws(KeychainFailure) -> (key: String, value: Item.Value)?
 
-    package var additions: [(item: NewItem, value: Item.Value)] = []
+    package private(set) var additions: [(item: NewItem, value: Item.Value, source: Item?)] = []
     /// Items that keep their name and get the protection class and the access control of `item`.
     package var changes: [(found: Item, item: NewItem)] = []
     package var removals: [Item] = []
@@ -107,7 +107,8 @@ package struct MigrationPlan<Item: MigratableItem> {
         additions: [(item: NewItem, value: Item.Value)] = [],
         changes: [(found: Item, item: NewItem)] = [], removals: [Item] = []
     ) {
-        (self.additions, self.changes, self.removals) = (additions, changes, removals)
+        self.additions = additions.map { ($0.item, $0.value, nil) }
+        (self.changes, self.removals) = (changes, removals)
     }
 
     /// Stores `items` in `valet`, and removes them from their old place if `removing`.
@@ -128,7 +129,7 @@ package struct MigrationPlan<Item: MigratableItem> {
         let others = items.filter { !$0.isCanary }
         for (source, key, value) in try Self.pairs(from: others, transform) {
             guard removing, source.isNamed(as: place), source.has(key, value) else {
-                additions.append((valet.item(key), value))
+                additions.append((valet.item(key), value, source))
                 addedKeys.insert(ExactName(key))
                 if removing { removals.append(source) }
                 continue

@@ -78,7 +78,9 @@ extension OpenValet {
 extension ItemTransfer {
     fileprivate init(_ plan: MigrationPlan<StoredItem>) {
         self.init(
-            additions: plan.additions.map { Addition($0.item, value: $0.value) },
+            additions: plan.additions.map {
+                Addition($0.item, value: $0.value, fieldsOf: $0.source?.version)
+            },
             changes: plan.changes.map {
                 Change($0.found.version, to: $0.item, value: $0.found.value)
             },

@@ -215,7 +215,7 @@ struct SecItemKeychain: KeychainBackend {
                 try self.change(change.found, to: change.item)
                 done.changes.append(change)
             }
-            for (item, value) in transfer.additions { added.append(try add(item, value: value)) }
+            for (item, value, _) in transfer.additions { added.append(try add(item, value: value)) }
             for item in transfer.removals {
                 try remove(item.reference, item.selector)
                 done.removals.append(item)

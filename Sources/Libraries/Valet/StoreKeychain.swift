@@ -88,7 +88,9 @@ struct StoreKeychain: KeychainBackend {
         try session().perform(
             ItemTransfer(
                 additions: try transfer.additions.map { (addition) throws(KeychainFailure) in
-                    Addition(addition.item, value: try SecretValue.copy(of: addition.value))
+                    Addition(
+                        addition.item, value: try SecretValue.copy(of: addition.value),
+                        fieldsOf: try addition.source?.version)
                 },
                 changes: try transfer.changes.map { (change) throws(KeychainFailure) in
                     ItemTransfer.Change(

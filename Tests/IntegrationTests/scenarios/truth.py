@@ -254,6 +254,10 @@ class Row:
         found.update(self.items(applications))
         for name in self.verb.names:
             found[f"history of {name}"] = self.versions(name)
+        for field in self.verb.fields:
+            key, name = field.split()
+            answer = self.run(f"get {key} --field {name}")
+            found[f"field {field}"] = answer.code, answer.out
         if self.verb.file:
             found["file"] = self.backup(f"{self.folder}/{self.verb.file}")
         if self.verb.base == "circle" or self.name.startswith("sync"):

@@ -34,6 +34,8 @@ class Verb:
         self.before = before
         # Names whose former values are compared.
         self.names = rest.pop("names", ("target",))
+        # Fields that are compared, "KEY NAME" each.
+        self.fields = rest.pop("fields", ())
         # Names whose values are random.
         self.random = rest.pop("random", ())
         # Whether the keychain is locked when the verb begins.
@@ -68,6 +70,7 @@ READING = {
     "get_locked": Verb("get mail --app Mailer --id Box", "guarded", is_locked=True),
     "get_guarded": Verb("get target", "guarded"),
     "get_login": Verb("get anna --server git.example"),
+    "get_field": Verb("get target --field pin", before=(("set target --field pin", b"1"),)),
     "contains": Verb("contains target"),
     "contains_locked": Verb("contains target", "guarded", is_locked=True, code=75),
     "read": Verb("read valet://Mailer/Box/mail"),
@@ -109,6 +112,16 @@ CHANGING_ITEMS = {
     "set_of_two_kinds": Verb("set target --accessibility after-first-unlock", input=b"new"),
     "set_shared": Verb("set target --cloud", input=b"new"),
     "set_after_key_change": Verb("set target", input=b"new", follows_key_change=True),
+    "set_field": Verb("set target --field pin", input=b"1", fields=("target pin",)),
+    "set_of_entry": Verb("set target", input=b"new", fields=("target pin",),
+                         before=(("set target --field pin", b"1"),)),
+    "remove_field": Verb("remove target --field pin --yes", fields=("target pin", "target note"),
+                         before=(("set target --field pin", b"1"),
+                                 ("set target --field note", b"2"))),
+    "move_entry": Verb("move target --to-cloud", fields=("target pin",),
+                       before=(("set target --field pin", b"1"),)),
+    "undo_entry": Verb("undo target", fields=("target pin",),
+                       before=(("set target --field pin", b"1"),)),
     "set_if_absent": Verb("set fresh --if-absent", input=b"new", names=("fresh",)),
     "remove": Verb("remove target --yes"),
     "remove_locked": Verb("remove target --yes", "guarded", is_locked=True),
@@ -130,6 +143,9 @@ CHANGING_ITEMS = {
     "generate": Verb("generate fresh", names=("fresh",), random=("fresh",)),
     "generate_force": Verb("generate target --force", random=("target",)),
     "otp": Verb("otp code", names=("code",)),
+    "otp_field": Verb("otp target", fields=("target otp",), before=(
+        ("otp add target", b"otpauth://hotp/valet:anna?secret=JBSWY3DPEHPK3PXP&counter=7"),)),
+    "otp_add_field": Verb("otp add target", input=OTP, fields=("target otp",)),
     "otp_add": Verb("otp add fresh", input=OTP, names=("fresh",)),
     "edit": Verb("edit target", env={"EDITOR": "{editor}"}, is_at_terminal=True),
     "edit_new": Verb("edit fresh", env={"EDITOR": "{editor}"}, names=("fresh",),

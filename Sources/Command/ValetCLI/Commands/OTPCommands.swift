@@ -217,6 +217,7 @@ extension ItemTarget {
         guard item.attributes[.fieldCount] == nil, let value = try current()?.value else {
             return .otp
         }
-        return (try? OneTimePassword(value)) == nil ? .otp : nil
+        // Many passwords are also base32; what 'otp add' has stored is a URI.
+        return OneTimePassword.hasURI(value) ? nil : .otp
     }
 }

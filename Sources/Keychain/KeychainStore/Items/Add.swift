@@ -12,12 +12,25 @@ package struct Addition: Sendable {
     package let value: SecretValue?
     /// The fields beside the value, which are all of its fields from now on; nil to keep those of
     /// an item that is there already.
-    package let fields: EntryFields?
+    package private(set) var fields: EntryFields?
+    /// The item whose fields it gets in place of ``fields``, in an ``ItemTransfer``.
+    let fieldsOrigin: ItemVersion?
 
     package init(_ item: NewItem, value: SecretValue?, fields: EntryFields? = nil) {
         self.item = item
         self.value = value
         self.fields = fields
+        fieldsOrigin = nil
+    }
+
+    /// An item that gets the fields of another one, if that has some.
+    package init(_ item: NewItem, value: SecretValue?, fieldsOf origin: ItemVersion?) {
+        (self.item, self.value, fieldsOrigin) = (item, value, origin)
+    }
+
+    /// The addition with these fields.
+    func with(_ fields: EntryFields) -> Addition {
+        Addition(item, value: value, fields: fields)
     }
 
     package init(_ item: NewItem, _ value: ItemValue) {

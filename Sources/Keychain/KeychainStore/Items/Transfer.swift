@@ -86,12 +86,16 @@ extension ItemStore {
         return try writeRows(operation, creating: true) { (rows) throws(KeychainFailure) in
             let items = ItemTransaction(rows, caller)
             var keptCount = 0
+            // Before anything is deleted: an addition may have the fields of what is.
+            let additions = try transfer.additions.map { (addition) throws(KeychainFailure) in
+                try items.withFields(addition)
+            }
             // Deletions come first, because another item may take the name of a deleted one.
             for version in transfer.deletions {
                 if try items.deleteItem(try items.open(version).row) { keptCount += 1 }
             }
             for change in transfer.changes { try items.perform(change) }
-            for addition in transfer.additions {
+            for addition in additions {
                 if case .needsPerson(let demand) = try items.add(addition) {
                     guard case .proofs = demand else {
                         throw KeychainFailure(demand, during: operation)
@@ -128,6 +132,12 @@ extension ItemTransaction {
             throw KeychainFailure(.row(.needsPerson), during: operation)
         }
         try update(match, change.changes, value: ItemValue(value))
+    }
+
+    /// The addition with the fields of the item that it gets them of.
+    fileprivate func withFields(_ addition: Addition) throws(KeychainFailure) -> Addition {
+        guard let origin = addition.fieldsOrigin else { return addition }
+        return addition.with(try fields(of: open(origin)))
     }
 
     /// Opens an item, but only if it has not changed since it was read. So a value that another
