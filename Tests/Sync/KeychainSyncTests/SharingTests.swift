@@ -54,6 +54,43 @@ import ValetTestSupport
         }
     }
 
+    // Promise: 22.2
+    @Test func `An entry travels with its fields, and comes back with them`() throws {
+        try here.set("a", "one")
+        try here.setField("a", "pin", "1")
+        try exchange()
+        #expect(try there.value("a") == "one" && there.field("a", "pin") == "1")
+        try there.set("a", "two")
+        try exchange()
+        #expect(try here.value("a") == "two" && here.field("a", "pin") == "1")
+        try here.setField("a", "pin", "2")
+        try exchange()
+        #expect(try there.field("a", "pin") == "2")
+        try here.undo("a")
+        try exchange()
+        #expect(try there.field("a", "pin") == "1")
+    }
+
+    // Promise: 22.2
+    @Test func `Two fields that differ are a conflict, and taking it takes the whole entry`() throws {
+        try here.set("a", "one")
+        try exchange()
+        try here.setField("a", "pin", "1")
+        try there.setField("a", "pin", "2")
+        try exchange()
+        try exchange()
+        let conflict = try #require(try here.conflicts.first)
+        let content = try #require(conflict.content)
+        let other = try #require(try content.itemValue)
+        let shown = try here.field("a", "pin")
+        #expect(other.value.text == "one" && other.fields["pin"]?.value.text != shown)
+        try here.update { try $0.take(conflict.id) }
+        try exchange()
+        #expect(try here.field("a", "pin") == other.fields["pin"]?.value.text)
+        #expect(try there.field("a", "pin") == here.field("a", "pin"))
+        #expect(try there.conflicts.isEmpty)
+    }
+
     @Test func `Deleting an item deletes it there, also the newest one`() throws {
         try here.set("a", "one")
         try here.set("b", "two")

@@ -247,6 +247,20 @@ final class TestDevice {
         try store.set(addition, for: Self.caller)
     }
 
+    func setField(_ account: String, _ name: String, _ value: String) throws {
+        let field = try #require(EntryField(name, isSecret: true, .text(value)))
+        let update = ItemUpdate(
+            query: Self.query(account), changes: ItemChanges(), value: nil, fields: [.set(field)])
+        _ = try store.update(update, for: Self.caller, PresenceAccess(.demanding))
+    }
+
+    func field(_ account: String, _ name: String) throws -> String? {
+        let found = try store.copy(
+            Self.query(account), .value, for: Self.caller, PresenceAccess(.demanding))
+        guard case .found(let items) = found else { return nil }
+        return try items.items.first?.fields[name]?.value.text
+    }
+
     static func item(_ account: String, _ protectionClass: ProtectionClass) -> NewItem {
         NewItem(
             .genericPassword, attributes: [.account: .text(account), .service: .text("service")],

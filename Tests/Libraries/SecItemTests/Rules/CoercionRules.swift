@@ -86,10 +86,10 @@ import ValetKeychainModel
     ]
     .flatMap { itemClass in
         let special: Set<Attribute> = [
-            .accessGroup, .synchronizable, .accessible, .accessControl, .lookupAttributes,
+            .accessGroup, .synchronizable, .accessible, .accessControl,
         ]
         return Attribute.allCases
-            .filter { $0.exists(in: itemClass) && !special.contains($0) }
+            .filter { $0.isOfSecItem && $0.exists(in: itemClass) && !special.contains($0) }
             .map { (itemClass, $0) }
     }
 

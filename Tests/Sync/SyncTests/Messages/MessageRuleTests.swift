@@ -206,6 +206,21 @@ import ValetSealing
             $0.kind = 1
             $0.rest = RawContent.value([1]) + [0]
         },
+        Case("fields without a value", .content) {
+            $0.attributes += RawContent.list([.fieldCount: .number(1)])
+        },
+        Case("a value without the fields that it has", .content) {
+            ($0.kind, $0.rest) = (1, RawContent.value([1]))
+            $0.attributes += RawContent.list([.fieldCount: .number(1)])
+        },
+        Case("another number of fields", .content) {
+            ($0.kind, $0.rest) = (1, RawContent.value(RawContent.oneField))
+            $0.attributes += RawContent.list([.fieldCount: .number(2)])
+        },
+        Case("a number of fields that is text", .content) {
+            ($0.kind, $0.rest) = (1, RawContent.value(RawContent.oneField))
+            $0.attributes += RawContent.list([.fieldCount: .text("1")])
+        },
         Case("moved to the same scope", .protection) {
             $0.kind = 2
             $0.rest = RawContent.message(number: 1)
@@ -241,6 +256,12 @@ import ValetSealing
         let bytes = raw.bytes
         _ = try RecordContent(
             parsing: SecretValue(copying: bytes.span), in: .afterFirstUnlock)
+    }
+
+    @Test func `A value with fields that break no rule is valid`() throws {
+        var raw = RawContent(kind: 1, rest: RawContent.value(RawContent.oneField))
+        raw.attributes += RawContent.list([.fieldCount: .number(1)])
+        try Self.parse(raw)
     }
 
     @Test(arguments: [1, 2] as [UInt8])

@@ -208,6 +208,10 @@ struct RawContent {
         return value + bytes
     }
 
+    /// A value with one field: docs/FORMAT.md §5.7.
+    static let oneField: [UInt8] =
+        [0, 0, 0, 10, 0, 1, 1, 1, 0x61, 0, 0, 0, 1, 0x78] + Array("password".utf8)
+
     /// The message of a *moved* record.
     static func message(number: UInt64) -> [UInt8] {
         var bytes = TestAuthor.log.bytes
