@@ -73,7 +73,7 @@ import Testing
     func `An attribute family has the attributes of the table`(
         _ family: AttributeFamily, _ codes: Set<String>
     ) {
-        let members = Attribute.allCases.filter { $0.family == family }
+        let members = Attribute.allCases.filter { $0.isOfSecItem && $0.family == family }
         #expect(Set(members.map(\.rawValue)) == codes)
     }
 }

@@ -79,6 +79,6 @@ import ValetTestValues
         for attribute in Attribute.allCases {
             #expect(Attribute(tag: attribute.tag) == attribute)
         }
-        for tag in [0, 29, 31, 64, 127, 255] as [UInt8] { #expect(Attribute(tag: tag) == nil) }
+        for tag in [0, 29, 32, 64, 127, 255] as [UInt8] { #expect(Attribute(tag: tag) == nil) }
     }
 }
