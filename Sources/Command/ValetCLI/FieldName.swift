@@ -18,6 +18,9 @@ package struct FieldName: Hashable, Sendable {
     static let label = FieldName(text: "label")
     private static let password = "password"
 
+    private static let standard: Set<String> = [
+        username.text, url.text, note.text, otp.text, label.text, password,
+    ]
     private static let synonyms: [String: FieldName] = [
         "user": username, "user name": username, "user_name": username, "login": username,
         "account": username, "uri": url, "website": url, "notes": note, "comment": note,
@@ -43,9 +46,7 @@ package struct FieldName: Hashable, Sendable {
         let lowercase = text.lowercased()
         if let known = Self.synonyms[lowercase] {
             self = known
-        } else if [Self.username, .url, .note, .otp, .label].contains(where: { $0.text == lowercase })
-            || lowercase == Self.password
-        {
+        } else if Self.standard.contains(lowercase) {
             self.text = lowercase
         } else {
             guard EntryField.isName(text) else {

@@ -47,7 +47,7 @@ extension ItemTarget {
         if !isAgreed, try has(field) {
             guard console.obstacleToAsking == nil else {
                 throw CLIError(
-                    .alreadyThere, "\(title) has a field \(quoted(field.text)) already, which stays",
+                    .alreadyThere, "\(title) has a field \(quoted(field.text)) already: it stays",
                     hint: "'--force' replaces it by \(replacement)")
             }
             try console.requireConsent(

@@ -33,7 +33,7 @@ package enum Attribute: String, CaseIterable, Hashable, Sendable {
     /// The names and values by which programs of the Secret Service look for an item, encoded:
     /// `LookupAttributes`. SecItem has no such attribute.
     case lookupAttributes = "look"
-    /// How many fields the item has besides its value: `EntryFields`. SecItem has no such attribute.
+    /// How many fields the item has beside its value: `EntryFields`. SecItem has none.
     case fieldCount = "flds"
 
     /// How values of this attribute are converted and compared (spec/secitem.md §2.1).

@@ -80,7 +80,8 @@ import ValetKeychainModel
             "Comment:       of the team", "Secret fields: pin",
         ] { #expect(text.contains(line + "\n"), "\(line)") }
         #expect(!text.contains("1234"))
-        let end = "\"fields\":[{\"name\":\"username\",\"secret\":false,\"byteCount\":4,\"value\":"
+        let end =
+            "\"fields\":[{\"name\":\"username\",\"secret\":false,\"byteCount\":4,\"value\":"
             + "\"anna\"},"
         #expect(shown.contains(end) && !shown.contains("1234"))
         #expect(shown.contains("{\"name\":\"pin\",\"secret\":true,\"byteCount\":4,\"value\":null}"))
@@ -103,13 +104,16 @@ import ValetKeychainModel
             get("anna", "--server", "mail.example", "--field", "url")
                 == "https://mail.example:8443")
         set("anna", "--server", "mail.example", "--field", "label", value: "Mail")
-        #expect(get("Mail", "--field", "label") == "Mail" && get("Mail", "--field", "note") == "of work")
+        #expect(
+            get("Mail", "--field", "label") == "Mail" && get("Mail", "--field", "note") == "of work"
+        )
         for field in ["username", "url"] {
             #expect(
                 bench.run("set", "Mail", "--field", field, input: Array("x".utf8)) == .usage)
         }
         #expect(bench.run("remove", "Mail", "--field", "label", "--yes") == .success)
-        #expect(bench.run("get", "anna", "--server", "mail.example", "--field", "label") == .notFound)
+        #expect(
+            bench.run("get", "anna", "--server", "mail.example", "--field", "label") == .notFound)
     }
 
     @Test func `A reference names a field after a hash sign`() {

@@ -97,7 +97,10 @@ private func change(_ name: String, _ value: String, isSecret: Bool = true) -> F
                         for: keychain.caller)
                 }
             ),
-            ("4", { try keychain.update(.exact("a"), ItemChanges(attributes: [.label: .text("l")])) }),
+            (
+                "4",
+                { try keychain.update(.exact("a"), ItemChanges(attributes: [.label: .text("l")])) }
+            ),
         ]
         for (value, write) in writes {
             try write()

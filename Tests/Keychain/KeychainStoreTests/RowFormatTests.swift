@@ -37,7 +37,11 @@ import ValetTestValues
         #expect(RowFlags(column: flags)?.rawValue == UInt32(flags))
     }
 
-    @Test(arguments: [8, 15, 128, 768, 1792, 2304, 2560, 3072, 4096, 1 << 31, 1 << 32, -1, .max, .min] as [Int64])
+    @Test(
+        arguments: [
+            8, 15, 128, 768, 1792, 2304, 2560, 3072, 4096, 1 << 31, 1 << 32, -1, .max, .min,
+        ]
+            as [Int64])
     func `Unknown flags of a row are refused`(_ flags: Int64) {
         #expect(RowFlags(column: flags) == nil)
     }

@@ -72,7 +72,8 @@ import ValetTestSupport
     }
 
     // Promise: 22.2
-    @Test func `Two fields that differ are a conflict, and taking it takes the whole entry`() throws {
+    @Test func `Two fields that differ are a conflict, and taking it takes the whole entry`() throws
+    {
         try here.set("a", "one")
         try exchange()
         try here.setField("a", "pin", "1")

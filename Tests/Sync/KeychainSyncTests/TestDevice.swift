@@ -300,7 +300,9 @@ final class TestDevice {
         get throws {
             let query = ItemQuery(.genericPassword, attributes: [:], synchronizable: .any)
             return try store.formerItems([query], for: Self.caller)
-                .filter { $0.reason == .replaced }.map { try store.formerValue($0)?.value.text ?? "" }
+                .filter { $0.reason == .replaced }.map {
+                    try store.formerValue($0)?.value.text ?? ""
+                }
         }
     }
 

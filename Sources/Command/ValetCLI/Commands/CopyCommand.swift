@@ -64,14 +64,7 @@ enum CopyCommand {
             ? nil : try DurationText.value(of: clearAfter, in: values)
         let target = try ItemOptions.selection(values).existing(context)
         let (value, code) = try copied(from: target, FieldName.given(values), context)
-        guard value.byteCount > 0, value.isText else {
-            throw CLIError(
-                .failure, "\(target.title) is not text, which a clipboard takes",
-                hint: "'valet get KEY | PROGRAM' passes it to a program")
-        }
-        guard value.byteCount <= maximumByteCount else {
-            throw CLIError(.failure, "\(target.title) is larger than 1 MiB")
-        }
+        try check(value, of: target)
         ItemStore.closeAll()
         let console = context.console
         var outcome = (kind: Clipboard.Kind.terminal, time: time)
@@ -96,6 +89,17 @@ enum CopyCommand {
                 ]))
         }
         return .success
+    }
+
+    private static func check(_ value: SecretValue, of target: ItemTarget) throws(CLIError) {
+        guard value.byteCount > 0, value.isText else {
+            throw CLIError(
+                .failure, "\(target.title) is not text, which a clipboard takes",
+                hint: "'valet get KEY | PROGRAM' passes it to a program")
+        }
+        guard value.byteCount <= maximumByteCount else {
+            throw CLIError(.failure, "\(target.title) is larger than 1 MiB")
+        }
     }
 
     /// What to copy: a code in place of the key of codes.

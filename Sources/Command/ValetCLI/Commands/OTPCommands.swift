@@ -118,7 +118,9 @@ enum OTPAddCommand {
             ItemOptions.placeDiscussion, ItemOptions.keyDiscussion,
         ],
         arguments: [ItemOptions.key],
-        options: ItemOptions.ofOneSecret + [FieldName.option, algorithm, digits, period, counter, force],
+        options: ItemOptions.ofOneSecret + [
+            FieldName.option, algorithm, digits, period, counter, force,
+        ],
         surplusHint: "the URI is never an argument: type it when asked, or pipe it in; your shell "
             + "may have saved the one you have just typed",
         schema: [("name", "the key"), ("byteCount", "how many bytes were stored")],

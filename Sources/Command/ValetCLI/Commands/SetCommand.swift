@@ -10,22 +10,22 @@ enum SetCommand {
     /// The largest value that a keychain takes: 16 MiB.
     static let maximumByteCount = 16 << 20
 
-    private static let trimNewline = OptionDeclaration(
+    static let trimNewline = OptionDeclaration(
         name: "trim-newline",
         help: "drop one line end at the end of standard input, and the byte order mark of a text "
             + "file at its start")
-    private static let ifAbsent = OptionDeclaration(
+    static let ifAbsent = OptionDeclaration(
         name: "if-absent", help: "fail if the secret exists already, and keep it")
-    private static let yes = OptionDeclaration(
+    static let yes = OptionDeclaration(
         name: "yes", letter: "y", help: "do not ask before a secret is replaced")
-    private static let visible = OptionDeclaration(
+    static let visible = OptionDeclaration(
         name: "visible", help: "with --field: 'valet show' writes the field")
-    private static let note = OptionDeclaration(
+    static let note = OptionDeclaration(
         name: "note", valueName: "TEXT",
         help: "a comment that 'valet show' writes; for one that is secret: --field note")
-    private static let url = OptionDeclaration(
+    static let url = OptionDeclaration(
         name: "url", valueName: "URL", help: "the address that the secret is for, as a field")
-    private static let username = OptionDeclaration(
+    static let username = OptionDeclaration(
         name: "username", valueName: "NAME", help: "the user name that it belongs to, as a field")
 
     static let declaration = CommandDeclaration(
@@ -84,15 +84,7 @@ enum SetCommand {
                 hint: "use standard input: 'valet set KEY < FILE'")
         }
         if let field = try FieldName.given(values) { return try set(field, values, context) }
-        guard !values.has(visible) else { throw .usage("'--visible' needs '--field'") }
-        if values.isGiven(username), PasswordOptions.all.contains(where: values.isChosen) {
-            throw .usage("the user name of a password is KEY: leave out '--username'")
-        }
-        if values.isGiven(url), values.isGiven(PasswordOptions.server) {
-            throw .usage("'--server' is the address of the password: leave out '--url'")
-        }
-        let details = try SecretDetails(
-            note: values[note], username: values[username], url: values[url])
+        let details = try details(values)
         let target = try ItemOptions.selection(values).target(context)
         let isOnlyIfAbsent = values.has(ifAbsent)
         // Asks about replacing before the user types a secret.
@@ -110,64 +102,39 @@ enum SetCommand {
         let stored = try target.store(value, details, ifAbsent: isOnlyIfAbsent)
         target.noteMove(stored, context.console)
         target.noteIfTooLargeToTravel(value, stored, context.console)
-        if values.has(ItemOptions.json) {
-            context.console.afterEffect { () throws(CLIError) in
-                try context.console.write(
-                    .object([
-                        "name": .string(target.name), "byteCount": .number(value.byteCount),
-                        "moved": .flag(stored.origin != nil),
-                    ]))
-            }
-        }
+        report(target, value, wasMoved: stored.origin != nil, values, context.console)
         if !context.console.isInputTerminal {
             hintAtTextMarks(of: value, values.has(trimNewline), context.console)
         }
         return .success
     }
 
-    /// Sets one field of a secret that exists.
-    private static func set(
-        _ field: FieldName, _ values: ParsedValues, _ context: Context
-    ) throws(CLIError) -> ExitCode {
-        let console = context.console
-        let others = [ifAbsent, note, username, url].first(where: values.isChosen)
-        if let others {
-            throw .usage("'--field' and '\(others.spelling)' exclude each other")
+    /// What the command line sets beside the value.
+    private static func details(_ values: ParsedValues) throws(CLIError) -> SecretDetails {
+        guard !values.has(visible) else { throw .usage("'--visible' needs '--field'") }
+        if values.isGiven(username), PasswordOptions.all.contains(where: values.isChosen) {
+            throw .usage("the user name of a password is KEY: leave out '--username'")
         }
-        let target = try ItemOptions.selection(values).existing(context)
-        let present = try target.whole()
-        if console.isInputTerminal, present.field(field, among: present.fields) != nil {
-            try console.requireConsent(
-                to: "Replace the field \(quoted(field.text)) of \(target.fullTitle)?",
-                isGiven: values.has(yes))
+        if values.isGiven(url), values.isGiven(PasswordOptions.server) {
+            throw .usage("'--server' is the address of the password: leave out '--url'")
         }
-        let input: SecretValue
-        if console.isInputTerminal {
-            let question = "Field \(quoted(field.text)) of \(target.title)"
-            input =
-                field.isPublic || values.has(visible)
-                ? SecretValue(copying: Array(try console.askLine(question).utf8).span)
-                : try console.askTwice(question)
-        } else {
-            input = try console.readInput(atMost: maximumByteCount)
+        return try SecretDetails(
+            note: values[note], username: values[username], url: values[url])
+    }
+
+    /// Writes what was stored, if the command line asks for JSON.
+    static func report(
+        _ target: ItemTarget, _ value: SecretValue, wasMoved: Bool, _ values: ParsedValues,
+        _ console: any Console
+    ) {
+        guard values.has(ItemOptions.json) else { return }
+        console.afterEffect { () throws(CLIError) in
+            try console.write(
+                .object([
+                    "name": .string(target.name), "byteCount": .number(value.byteCount),
+                    "moved": .flag(wasMoved),
+                ]))
         }
-        // A field is read as one line of text by people and programs.
-        let value = values.has(trimNewline) || !input.hasSeveralLines ? input.withoutTextMarks : input
-        guard value.byteCount > 0 else {
-            throw .usage(
-                "the field is empty", hint: "'valet remove KEY --field NAME' removes a field")
-        }
-        try target.set(field, to: value, isPublic: values.has(visible) ? true : nil)
-        if values.has(ItemOptions.json) {
-            console.afterEffect { () throws(CLIError) in
-                try console.write(
-                    .object([
-                        "name": .string(target.name), "byteCount": .number(value.byteCount),
-                        "moved": .flag(false),
-                    ]))
-            }
-        }
-        return .success
     }
 
     /// Names the marks that an editor may have added to the secret.
@@ -316,7 +283,7 @@ extension SecretValue {
     }
 
     /// Whether a line end comes before other bytes.
-    fileprivate var hasSeveralLines: Bool {
+    var hasSeveralLines: Bool {
         withBytes { bytes in
             let end = bytes.count - TextMark.endByteCount(of: bytes)
             return (0..<end).contains { bytes[$0] == TextMark.newline }

@@ -12,8 +12,8 @@ enum ShowCommand {
         discussion: [
             "Writes one line for each attribute: the name, the application, the valet, service or "
                 + "server, when the secret can be read, its size, its dates, and what the program "
-                + "that stored it has added, as a label or a comment. Fields that are not secret are "
-                + "written as well, and the names of those that are.",
+                + "that stored it has added, as a label or a comment. Fields that are not secret "
+                + "are written as well, and the names of those that are.",
             FieldName.discussion, ItemOptions.placeDiscussion, ItemOptions.passwordDiscussion,
             ItemOptions.keyDiscussion,
         ],

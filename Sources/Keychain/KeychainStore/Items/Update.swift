@@ -120,7 +120,8 @@ extension ItemTransaction {
         let old = try translating(match.itemValue, during: operation)
         guard let present = value ?? old?.value else {
             throw KeychainFailure(
-                .invalidRequest, during: operation, message: "an item without a value has no fields")
+                .invalidRequest, during: operation, message: "an item without a value has no fields"
+            )
         }
         guard let fields = (old?.fields ?? EntryFields()).applying(changes) else {
             throw KeychainFailure(
