@@ -6,7 +6,8 @@ import Testing
 /// One run of a scenario: processes that share a keychain, started and judged by Python.
 ///
 /// `scenarios/run.py` lists the functions of `scenarios/*.py` that are declared as scenarios, with
-/// their titles and the users that run them.
+/// their titles and the user that runs them: one of those that they declare, unless
+/// `VALET_TEST_USERS` is `every`.
 struct Scenario: Decodable, Sendable, CustomTestStringConvertible {
     /// The user that runs a scenario; without root it is the caller.
     enum User: String, Decodable {

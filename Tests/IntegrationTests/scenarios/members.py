@@ -143,7 +143,7 @@ def killed_rounds(world):
     second.set("own", "for the trace")
     first.sync("once")
     every = calls(world, "once", input=b"", env=env, command=SYNC_COMMAND)
-    for number, call in enumerate(chosen(world, every, 24)):
+    for number, call in enumerate(chosen(world, every, 12)):
         first.set("shared", f"first {number}")
         second.set("own", f"second {number}")
         first.sync("once")
@@ -167,7 +167,7 @@ def killed_move(world):
     env = {"VALET_HOME": first.home}
     words = ("move", "--yes")
     every = calls(world, *words, input=b"", env=env, command=SYNC_COMMAND)
-    for call in chosen(world, every, 16):
+    for call in chosen(world, every, 8):
         before = first.status()["circle"]
         killed(world, call, *words, input=b"", env=env, command=SYNC_COMMAND)
         first.expect_value("a", "1")

@@ -112,7 +112,7 @@ def killed_migration(world):
     fill("traced")
     every = calls(world, *words, input=b"")
     expect(owners() == {"new"}, owners())
-    kill_count, outcomes, tried = 0, set(), chosen(world, every, 20)
+    kill_count, outcomes, tried = 0, set(), chosen(world, every, 10)
     for number, call in enumerate(tried):
         fill(str(number))
         is_killed = was_killed_at(world, call, *words, input=b"")

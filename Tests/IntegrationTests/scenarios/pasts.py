@@ -42,7 +42,7 @@ def killed_changes(world):
         every = calls(world, *words, input=value)
         after = state(world, "k"), state(world, "new")
         kill_count = 0
-        for place, call in enumerate(chosen(world, every, 6)):
+        for place, call in enumerate(chosen(world, every, 4)):
             prepare(place)
             was_killed = killed(world, call, *words, input=value)
             kill_count += was_killed
@@ -65,7 +65,7 @@ def killed_removal(world):
     words = ("remove", *keys, "--yes")
     every = calls(world, *words, input=b"")
     kill_count = 0
-    for place, call in enumerate(chosen(world, every, 20)):
+    for place, call in enumerate(chosen(world, every, 10)):
         prepare(place)
         was_killed = killed(world, call, *words, input=b"")
         kill_count += was_killed

@@ -140,7 +140,7 @@ def killed_repair(world):
     shutil.copytree(world.home, template)
     every = calls(world, *REPAIR, input=b"")
     check_all(world)
-    kill_count, tried = 0, chosen(world, every, 24)
+    kill_count, tried = 0, chosen(world, every, 12)
     for call in tried:
         shutil.rmtree(world.home)
         shutil.copytree(template, world.home)

@@ -9,7 +9,8 @@ the scenario runs as the first user that it declares.
 
 --ordinary-user   as a user of its own, where started by root: nobody else uses its quota of keys
 --thorough        as long as it takes, not as long as a test run may take
---list            prints every scenario with its title and its users, as JSON
+--list            prints every scenario with its title and its user, as JSON; for those of several
+                  users, with all of them under VALET_TEST_USERS=every
 --names           prints the names of the scenarios that a script runs, one a line
 """
 
@@ -22,6 +23,7 @@ import signal
 import sys
 import tempfile
 import traceback
+import zlib
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -43,7 +45,16 @@ def declared():
 def list_all():
     print(json.dumps([
         {"name": one.name, "title": one.title, "user": user}
-        for one in declared() for user in one.users]))
+        for one in declared() for user in users(one)]))
+
+
+def users(one):
+    """Whom a test run runs a scenario as: one of its users, always the same, or with
+    VALET_TEST_USERS=every all of them."""
+    if os.environ.get("VALET_TEST_USERS") == "every":
+        return one.users
+    chosen = zlib.crc32(one.name.encode()) % len(one.users)
+    return one.users[chosen:chosen + 1]
 
 
 def list_names(script):

@@ -31,7 +31,7 @@ STATUS = ("state", "level", "epoch", "items", "quarantinedRows", "isReadOnly", "
           "lockStateWarning", "locksIn", "autoLock", "recoveryKey", "needsRecovery",
           "isErasePending", "passcodeBound", "fingerprintGated")
 # How many verbs a scenario tries in a test run, and for how long.
-VERBS, SECONDS = 3, 8
+VERBS, SECONDS = 2, 5
 # The names of the verbs to try; none for all.
 CHOSEN = os.environ.get("VALET_TEST_VERBS", "").split()
 
