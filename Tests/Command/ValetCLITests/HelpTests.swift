@@ -131,7 +131,14 @@ import ValetCommandTestSupport
             (["exec", "work", "--", "env"], "'run'"), (["tree"], "'valet list --tree'"),
             (["-c", "key"], "'valet copy KEY'"), (["ls", "--flat"], "'--names'"),
             (["generate", "key", "--generator", "xkcd"], "'--words N'"),
-            (["fscopy", "a", "b"], "valet set KEY < FILE"),
+            (["fscopy", "a", "b"], "valet set KEY < FILE"), (["save", "x"], "'set'"),
+            (["write", "x"], "'set'"), (["GET", "x"], "'get'"), (["fetch", "x"], "'get'"),
+            (["view", "x"], "'get'"), (["reveal", "x"], "'get'"), (["unset", "x"], "'remove'"),
+            (["erase", "x"], "'remove'"), (["undelete", "x"], "'undo'"),
+            (["dump"], "'valet export'"), (["logout"], "'valet lock'"),
+            (["secrets"], "'valet list'"),
+            (["field", "x"], "--field NAME"), (["share", "x"], "'valet sync'"),
+            (["Vault"], "'valet status'"), (["LOGIN"], "'valet unlock'"),
         ] {
             #expect(bench.run(line) == .usage)
             #expect(bench.console.notes.last?.contains(hint) == true, "\(line)")

@@ -110,6 +110,26 @@ def misread_lock(world):
 
 # Promise: 7.15
 @scenario
+def misread_unlock(world):
+    """An unlock that cannot read something once ends no keys that were open before it."""
+    with keychain(world):
+        unlock, line = ("unlock", "--passcode-fd", "0"), f"{PASSCODE}\n".encode()
+        every = calls(world, *unlock, input=line, env=SHARED, names=("pread64", "prctl"))
+        numbers = [number for name, number in every if name == "pread64"]
+        do(world, "lock")
+        # The last ones read the page of locks, when the former keys have ended.
+        for number in numbers if world.is_thorough else numbers[-8:]:
+            outcome = world.run(*unlock, input=line, env=SHARED, prefix=(
+                "strace", "-f", "-o", "/dev/null", "-e", "trace=pread64", "-e",
+                f"inject=pread64:error=EIO:when={number}"))
+            found = opened.status(world)["state"]
+            expect(found in (("unlocked",) if outcome.code == 0 else ("locked", "unlocked")),
+                   number, "left it", found, outcome)
+            do(world, "lock")
+
+
+# Promise: 7.15
+@scenario
 def lock_of_damaged_files(world):
     """A lock of a damaged keychain locks the others only if nothing tells which keychain it is."""
     away = {**SHARED, "VALET_HOME": f"{world.folder}/away"}

@@ -114,7 +114,7 @@ extension CommandLineParser {
         throw .usage(
             "unknown verb \(quoted(name))",
             hint: (group == nil ? VerbAdvice.text(for: word) : nil)
-                ?? suggestion(for: word, in: group).map { "did you mean \($0)?" }
+                ?? suggestion(for: word.lowercased(), in: group).map { "did you mean \($0)?" }
                 ?? "\(helpLine(group)) lists the verbs")
     }
 

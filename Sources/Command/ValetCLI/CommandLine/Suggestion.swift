@@ -68,6 +68,12 @@ enum VerbAdvice {
         "there is no account to sign in to: 'valet status' shows the keychain, 'valet unlock' "
         + "opens it"
 
+    private static let verbs = "'valet list', 'get', 'set', 'show' and 'remove' do that"
+    private static let fields =
+        "'valet show KEY' lists the fields of a secret, 'valet get KEY --field NAME' writes one, "
+        + "'valet set KEY --field NAME' sets one"
+    private static let locking = "'valet lock' locks the keychain"
+
     private static let clipboard = "'valet copy KEY' puts a secret onto the clipboard"
 
     static let advice: [String: String] = [
@@ -81,7 +87,7 @@ enum VerbAdvice {
         "delete-generic-password": removing, "delete-internet-password": removing,
         "clear": removing,
         "dump-keychain": "'valet list --all' shows the names, 'valet export' writes the values",
-        "lock-keychain": "'valet lock' locks the keychain",
+        "lock-keychain": locking,
         "unlock-keychain": "'valet unlock' asks for the passcode",
         "show-keychain-info": "'valet status' shows the state of the keychain",
         "set-keychain-settings": "'valet unlock --auto-lock 15m' locks after a time without use",
@@ -89,10 +95,16 @@ enum VerbAdvice {
         "create-keychain": oneKeychain, "list-keychains": oneKeychain,
         "default-keychain": oneKeychain, "delete-keychain": oneKeychain, "vault": oneKeychain,
         // 1Password's op, and aws-vault.
-        "item": "'valet list', 'get', 'set', 'show' and 'remove' do what 'item' does",
+        "item": verbs, "items": verbs, "secret": verbs, "secrets": verbs, "keychain": oneKeychain,
+        "field": fields, "fields": fields,
+        "note": "'valet set KEY --note TEXT' stores a comment with a secret",
         "document": "'valet set KEY < FILE' stores a file, 'valet get KEY > FILE' writes it",
-        "signin": noAccount, "signout": "'valet lock' locks the keychain", "whoami": noAccount,
-        "login": noAccount, "account": noAccount,
+        "signin": noAccount, "sign-in": noAccount, "whoami": noAccount, "login": noAccount,
+        "account": noAccount, "signout": locking, "logout": locking, "lock-all": locking,
+        "dump": "'valet list --all' shows the names, 'valet export' writes the values",
+        "share": "'valet sync' shares secrets between devices, 'valet move --to-cloud' makes one "
+            + "of them shared",
+        "rekey": "'valet rotate' begins new keys, 'valet passcode change' changes the passcode",
         // pass and gopass.
         "revisions": "'valet history KEY' lists the former values of a secret",
         "recover": "'valet undo KEY' brings a removed secret back; 'valet recovery use' opens a "
@@ -151,5 +163,5 @@ enum VerbAdvice {
     }
 
     /// The replacement for the verb `word`; nil if none is known.
-    static func text(for word: String) -> String? { advice[word] }
+    static func text(for word: String) -> String? { advice[word] ?? advice[word.lowercased()] }
 }

@@ -6,7 +6,7 @@ internal import ValetSealing
 enum GetCommand {
     static let declaration = CommandDeclaration(
         name: "get", abstract: "write a secret to standard output",
-        aliases: ["cat"], synonyms: ["print"],
+        aliases: ["cat"], synonyms: ["print", "fetch", "reveal", "view"],
         discussion: [
             "Writes the exact bytes of the secret. To a terminal it adds a newline, and refuses a "
                 + "secret that is not plain text: a terminal acts on control characters and hides "

@@ -113,7 +113,7 @@ enum HistoryCommand {
 enum UndoCommand {
     static let declaration = CommandDeclaration(
         name: "undo", abstract: "put a former value of a secret back",
-        synonyms: ["revert"],
+        synonyms: ["revert", "undelete"],
         discussion: [
             "Gives a secret the value that it had before its last change, or brings a removed one "
                 + "back. The value that it had until now becomes a former value, so that a second "

@@ -20,7 +20,7 @@ enum RemoveCommand {
 
     static let declaration = CommandDeclaration(
         name: "remove", abstract: "remove secrets",
-        aliases: ["rm"], synonyms: ["delete", "del"],
+        aliases: ["rm"], synonyms: ["delete", "del", "unset", "erase"],
         discussion: [
             "The command asks first, or needs --yes, unless there is nothing to remove. 'valet "
                 + "undo' brings a removed secret back, unless it is removed with --purge, or "

@@ -30,7 +30,7 @@ enum SetCommand {
 
     static let declaration = CommandDeclaration(
         name: "set", abstract: "store a secret",
-        synonyms: ["add", "insert", "store", "put"],
+        synonyms: ["add", "insert", "store", "put", "save", "write"],
         discussion: [
             "Stores the exact bytes of standard input, at most 16 MiB, under KEY. Replaces an "
                 + "existing secret where it is; 'valet undo KEY' takes that back. If "

@@ -127,7 +127,7 @@ extension SharedKeys {
         BootTime.wait(milliseconds: 1)
         sweep(but: keys.map(\.entry.serial))
         // Unreadable marks count as a lock.
-        let marksNow = Result { () throws(KeychainFailure) in try page.marks() }
+        let marksNow = Self.marks(of: page)
         for scope in KeyScope.allCases where (try? marksNow.get())?[scope] != marks[scope] {
             ended.insert(scope)
         }
@@ -139,6 +139,18 @@ extension SharedKeys {
         guard try marksNow.get() != nil else {
             throw KeychainFailure(.inputOutput, during: .readPage)
         }
+    }
+
+    /// The marks of now. An error of a moment is no lock: the former keys are gone already, and a
+    /// failed unlock would end keys that were open before it.
+    private static func marks(of page: LockPage) -> Result<LockMarks?, KeychainFailure> {
+        var result = Result { () throws(KeychainFailure) in try page.marks() }
+        for _ in 0..<2 {
+            guard case .failure = result else { return result }
+            BootTime.wait(milliseconds: 1)
+            result = Result { () throws(KeychainFailure) in try page.marks() }
+        }
+        return result
     }
 
     private func makeKey(
