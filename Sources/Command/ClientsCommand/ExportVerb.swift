@@ -44,6 +44,7 @@ struct ExportVerb {
         case "docker-env": try writeVariables(items, forDocker: true, &left)
         default: try writeJSON(items, &left)
         }
+        if writesVariables { console.noteFieldsLeft(in: items, "'--format json' has them") }
         for (name, reason) in left {
             console.note("valet: warning: \(quoted(name)) was left out: \(reason)")
         }
@@ -100,17 +101,17 @@ struct ExportVerb {
             .sorted { ($0.text(.account) ?? "") < ($1.text(.account) ?? "") }
     }
 
-    /// The value of an item; nil, with a reason, if it cannot be exported.
-    private func value(
+    /// The value of an item and its fields; nil, with a reason, if it cannot be exported.
+    private func whole(
         of item: StoredItem, _ left: inout [(name: String, reason: String)]
-    ) throws(CLIError) -> SecretValue? {
+    ) throws(CLIError) -> ItemValue? {
         let name = item.text(.account) ?? "an item"
         guard item.accessControl == nil else {
             left.append((name, "reading it requires the user"))
             return nil
         }
         do {
-            if let value = try logins.value(of: item) { return value }
+            if let whole = try logins.whole(of: item) { return whole }
             left.append((name, "it has no value"))
         } catch {
             guard error.code == .damaged else { throw error }
@@ -130,7 +131,7 @@ struct ExportVerb {
     ) throws(CLIError) {
         var unportable: [String] = []
         for (item, name) in try variables(items, &left) {
-            guard let value = try value(of: item, &left) else { continue }
+            guard let value = try whole(of: item, &left)?.value else { continue }
             let hasNull = value.withBytes { $0.firstIndex(of: 0) != nil }
             guard value.isUTF8, !hasNull else {
                 left.append((name, "it is not text"))
@@ -206,8 +207,8 @@ struct ExportVerb {
         try console.write("{\"format\":\"\(ExportFormat.name)\",\"items\":[")
         var separator = ""
         for item in items {
-            guard let value = try value(of: item, &left) else { continue }
-            let (object, reason) = ExportFormat.object(item, value)
+            guard let whole = try whole(of: item, &left) else { continue }
+            let (object, reason) = ExportFormat.object(item, whole)
             guard let object else {
                 left.append((item.text(.account) ?? "an item", reason))
                 continue
@@ -217,5 +218,16 @@ struct ExportVerb {
             separator = ","
         }
         try console.write("\n]}\n")
+    }
+}
+
+extension Console {
+    /// Says that an export leaves fields out.
+    ///
+    /// - Parameter remedy: What has them.
+    func noteFieldsLeft(in items: [StoredItem], _ remedy: String) {
+        let count = items.count { $0.attributes[.fieldCount] != nil }
+        guard count > 0 else { return }
+        note("valet: warning: the fields of \(count) items were left out: \(remedy)")
     }
 }

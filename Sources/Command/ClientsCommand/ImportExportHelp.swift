@@ -8,9 +8,9 @@ enum ImportHelp {
     static let from = OptionDeclaration(
         name: "from", valueName: "SOURCE", help: "where the secrets come from",
         choices: [
-            "secret-service", "pass", "netrc", "dotenv", "json", "csv", "macos-dump",
+            "secret-service", "pass", "gopass", "netrc", "dotenv", "json", "csv", "macos-dump",
             "git-credentials", "docker-config", "aws-credentials", "aws-csv",
-        ])
+        ] + ImportSource.makers)
     static let file = ArgumentDeclaration(
         name: "FILE",
         help: "what to read: a file, or for pass the folder of the store; '-' is standard input",
@@ -24,6 +24,8 @@ enum ImportHelp {
     static let forDesktop = OptionDeclaration(
         name: "for-desktop",
         help: "of a Secret Service: keep items as programs stored them, for 'valet serve'")
+    static let whole = OptionDeclaration(
+        name: "whole", help: "of pass: keep an entry with all its lines as one value")
     static let skipUnreadable = OptionDeclaration(
         name: "skip-unreadable",
         help: "leave out what cannot be read, such as entries of pass for other keys and locked "
@@ -36,8 +38,12 @@ enum ImportHelp {
                 + "compares what is stored with the source. Sources are never changed. More than "
                 + "200 items or 1 MiB are stored in parts, between which other programs can "
                 + "write; if that is interrupted, import again to store the rest.",
+            "Without --from, the content of FILE tells what it is, and standard error says what it "
+                + "was taken for. The name of a program (bitwarden, 1password, chrome and so on) "
+                + "is for its exports in any form that is read: JSON, CSV, and 1Password's 1pux, "
+                + "which the program unzip opens.",
             "secret-service: GNOME Keyring, KWallet and others, over D-Bus. Unlock them first. "
-                + "pass: the store of pass, by default in ~/.password-store; gpg asks for its "
+                + "pass, gopass: their store, by default in ~/.password-store; gpg asks for its "
                 + "passphrase. netrc: ~/.netrc. dotenv: lines NAME=VALUE. json: the output of "
                 + "'valet export', an export of Bitwarden without encryption, the output of 'bw "
                 + "list items', or an object with names and secrets. csv: an export of a browser "
@@ -51,9 +57,12 @@ enum ImportHelp {
                 + "docker's helpers and Git Credential Manager keep in a keyring.",
             "Passwords with a server become internet passwords, those with a service and an "
                 + "account generic passwords. All others become secrets of the valet that the "
-                + "options choose, with the names of the source; notes and one-time passwords of a "
-                + "login become NAME/notes and NAME/otp. Entries of one name that differ become "
-                + "NAME, NAME (USER), NAME (2) and so on.",
+                + "options choose, with the names of the source. Entries of one name that differ "
+                + "become NAME, NAME (USER), NAME (2) and so on.",
+            "An entry of a password manager is one item. Its user name, further addresses, notes, "
+                + "one-time passwords and other parts are fields, which 'valet show' lists and "
+                + "'valet get --field' reads. Of an entry of pass, the first line is the password, "
+                + "lines 'key: value' and 'otpauth://…' are fields, and other lines the note.",
             "With --for-desktop the items of the service that runs get the labels, attributes and "
                 + "types that programs gave them. The programs find them once 'valet serve' "
                 + "answers.",
@@ -67,7 +76,7 @@ enum ImportHelp {
                 + "first.",
         ],
         arguments: [file],
-        options: [from, dryRun, replace, skipExisting, skipUnreadable, forDesktop]
+        options: [from, dryRun, replace, skipExisting, skipUnreadable, whole, forDesktop]
             + ItemOptions.all,
         schema: [
             ("added", "how many items were new; 0 if conflicts kept all from being stored"),
@@ -86,7 +95,7 @@ enum ImportHelp {
         ],
         examples: [
             ("valet import --from pass --dry-run", "Shows what would be imported."),
-            ("valet import --from csv passwords.csv", "Delete the file then: it is plain text."),
+            ("valet import passwords.csv", "Delete the file then: it is plain text."),
             ("valet import --from dotenv --id web .env", "Into the valet 'web'."),
             (
                 "valet import --from secret-service --for-desktop",
@@ -129,7 +138,8 @@ enum ExportHelp {
                 + "NAME=VALUE for one valet, quoted where needed. docker-env: such lines for "
                 + "'docker run --env-file' and 'kubectl --from-env-file', which take quotes as "
                 + "part of the value. Secrets that cannot be written, such as those that require "
-                + "the user, or are damaged, are left out with a warning.",
+                + "the user, or are damaged, are left out with a warning. Only json has the fields "
+                + "of entries.",
             "With --to secret-service, GNOME Keyring, KWallet or another Secret Service that runs "
                 + "gets what programs of the desktop keep by 'valet serve': labels, attributes, "
                 + "types and secrets, into its default collection. Unlock it first. Each line of "

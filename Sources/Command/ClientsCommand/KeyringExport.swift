@@ -78,6 +78,7 @@ struct KeyringExport: ~Copyable {
         let conflictCount = steps.count { $0.action == .conflict }
         let isDryRun = values.has(ExportHelp.dryRun)
         let isDone = !isDryRun && conflictCount == 0
+        context.console.noteFieldsLeft(in: steps.map(\.item), "a keyring has none")
         if isDone { try store(steps) }
         try context.console.report(ofEffect: isDone) { () throws(CLIError) in
             try show(steps, isDone: isDone)

@@ -155,6 +155,17 @@ struct Logins {
         try call(unless: [.itemNotFound], session.value(of: ItemQuery(item.reference))) ?? nil
     }
 
+    /// The value of an item and its fields; nil if it has no value, or was deleted.
+    func whole(of item: StoredItem) throws(CLIError) -> ItemValue? {
+        guard item.attributes[.fieldCount] != nil else {
+            return try value(of: item).map { ItemValue($0) }
+        }
+        let query = ItemQuery(item.reference)
+        let found = try call(unless: [.itemNotFound], session.copy(query, .value))
+        guard let found, let whole = try requesting(found.items).first else { return nil }
+        return whole.value.map { ItemValue($0, whole.fields) }
+    }
+
     /// Those of `services` that have an item of this name, readable or not.
     func services(
         having name: String, among services: [PasswordService]

@@ -8,12 +8,8 @@ import ValetSealing
 @testable import ValetClientsCommand
 
 @Suite struct `What is imported` {
-    /// The items as "kind owner name = value".
     private func lines(_ found: ImportedItems) -> [String] {
-        found.items.map { item in
-            let (kind, owner, name) = item.description
-            return "\(kind) \(owner) \(name) = \(text(item.value) ?? "bytes")"
-        }
+        found.items.map { shown($0) }
     }
 
     private func csv(_ input: String) throws(CLIError) -> ImportedItems {
@@ -42,7 +38,9 @@ import ValetSealing
         ),
     ])
     func `Each password manager's columns are known`(_ table: String, _ host: String) throws {
-        #expect(lines(try csv(table)) == ["internet \(host) ann = p"])
+        let found = try csv(table)
+        #expect(found.items.map(\.description.owner) == [host])
+        #expect(found.items.map { text($0.value) } == ["p"])
     }
 
     @Test func `Quoted fields keep commas, quotation marks and lines`() throws {
@@ -67,27 +65,29 @@ import ValetSealing
         let found = try csv(table)
         #expect(
             lines(found) == [
-                "internet a.example ann = p", "internet b.example ann = p",
-                "valet default A/notes = n",
-                "valet default A/otp = otpauth://totp/?secret=abcd2345",
+                "internet a.example ann = p [url 2 https://b.example, "
+                    + "otp! otpauth://totp/?secret=abcd2345, note! n]"
             ])
         #expect(
-            found.skipped.map(\.reason) == ["it has no name and no address", "it has no secret"])
+            found.skipped.map(\.reason) == ["it has no name and no address", "it is empty"])
     }
 
     @Test(arguments: [
-        ("url", "https://good.example/r?to=x,https://evil.example/", ["good.example"]),
-        ("url", "https://good.example/r,evil.example", ["good.example"]),
-        ("login_uri", "https://good.example/r?to=x,evil.example/", ["good.example"]),
-        ("login_uri", "https://good.example/r?to=x,https://evil.example/", ["good.example"]),
-        ("login_uri", "https://a.example/,https://b.example", ["a.example", "b.example"]),
-        ("login_uri", "https://a.example/,b.example", ["a.example"]),
+        ("url", "https://good.example/r?to=x,https://evil.example/", 1),
+        ("url", "https://good.example/r,evil.example", 1),
+        ("login_uri", "https://good.example/r?to=x,evil.example/", 1),
+        ("login_uri", "https://good.example/r?to=x,https://evil.example/", 1),
+        ("login_uri", "https://good.example/,https://b.example", 2),
+        ("login_uri", "https://good.example/,b.example", 1),
     ])
     func `A comma in an address adds no server that the address does not name`(
-        _ column: String, _ url: String, _ hosts: [String]
+        _ column: String, _ url: String, _ count: Int
     ) throws {
         let found = try csv("name,\(column),username,password\nA,\"\(url)\",ann,p\n")
-        #expect(lines(found) == hosts.map { "internet \($0) ann = p" })
+        let item = try #require(found.items.first)
+        #expect(shown(item).hasPrefix("internet good.example ann = p"))
+        let urls = item.fields?.list.map(\.name) ?? []
+        #expect(found.items.count == 1 && urls == [count == 1 ? "url" : "url 2"])
         let isCut = column == "login_uri" && url.contains("?to=x,https:")
         #expect(found.skipped.count == (isCut ? 1 : 0))
     }
@@ -95,11 +95,11 @@ import ValetSealing
     @Test func `Parts of a login that cannot be imported are reported`() throws {
         let table = "name,url,fields,password\nA,https://a%20b/,pin: 1,p\n"
         let found = try csv(table)
-        #expect(lines(found) == ["valet default A = p"])
-        #expect(found.skipped.count == 2)
+        #expect(lines(found) == ["valet default A = p [url https://a%20b/]"])
+        #expect(found.skipped.count == 1)
         let card = #"{"items":[{"name":"C","notes":"n","card":{"number":"1"}}]}"#
         let items = try JSONExport.items(in: secret(card), .ofCommand)
-        #expect(lines(items) == ["valet default C/notes = n", "valet default C/number = 1"])
+        #expect(lines(items) == ["valet default C =  [note! n, number! 1]"])
     }
 
     private func export(_ members: String) throws(CLIError) -> ImportedItems {
@@ -124,6 +124,27 @@ import ValetSealing
             _ = try export("{" + (Array(members) + [member]).joined(separator: ",") + "}")
         }
         #expect(error?.code == .damaged)
+    }
+
+    @Test func `An export keeps fields, and refuses those that no export has`() throws {
+        func fields(_ list: String) throws(CLIError) -> String? {
+            try export(#"{"class":"generic-password","value":"p","fields":\#(list)}"#).items.first
+                .map { shown($0) }
+        }
+        #expect(
+            try fields(
+                #"[{"name":"a","secret":true,"value":"b"},"#
+                    + #"{"name":"c","secret":false,"base64":"ZA=="}]"#
+            )?.hasSuffix("= p [a! b, c d]") == true)
+        for wrong in [
+            "1", "[1]", "[{}]", #"[{"name":"a","value":"b"}]"#, #"[{"name":"a","secret":true}]"#,
+            #"[{"name":"","secret":true,"value":"b"}]"#,
+            #"[{"name":"a","secret":true,"value":"b","more":1}]"#,
+            #"[{"name":"a","secret":true,"value":"b"},{"name":"a","secret":true,"value":"b"}]"#,
+        ] {
+            let error = #expect(throws: CLIError.self) { _ = try fields(wrong) }
+            #expect(error?.code == .damaged)
+        }
     }
 
     @Test(arguments: ProtectionClass.allCases)
@@ -253,8 +274,8 @@ import ValetSealing
         let logins = try JSONExport.items(in: secret(bitwarden), .ofCommand)
         #expect(
             lines(logins) == [
-                "internet a.example ann = p", "valet default A/pin = 12",
-                "valet default Note/notes = n", "valet default Card/number = 1",
+                "internet a.example ann = p [pin! 12]", "valet default Note =  [note! n]",
+                "valet default Card =  [number! 1]",
             ])
         #expect(logins.skipped.isEmpty)
         for wrong in [#"{"encrypted":true,"items":[]}"#, "[", "\"a\"", "1", "{} {}"] {

@@ -7,12 +7,20 @@ import ValetSealing
 
 @testable import ValetClientsCommand
 
-/// The items as "kind owner name = value", and what is skipped as "source: reason".
-func shown(_ found: ImportedItems) -> (items: [String], skipped: [String]) {
-    let items = found.items.map { item in
-        let (kind, owner, name) = item.description
-        return "\(kind) \(owner) \(name) = \(text(item.value) ?? "bytes")"
+/// An item as "kind owner name = value", and its fields: "[note! secret, url shown]".
+func shown(_ item: ImportedItem) -> String {
+    let (kind, owner, name) = item.description
+    let value = text(item.value) ?? "bytes"
+    let fields = (item.fields?.list ?? []).map { field in
+        "\(field.name)\(field.isSecret ? "!" : "") \(text(field.value) ?? "bytes")"
     }
+    let list = fields.isEmpty ? "" : " [\(fields.joined(separator: ", "))]"
+    return "\(kind) \(owner) \(name) = \(value)\(list)"
+}
+
+/// The items, and what is skipped as "source: reason".
+func shown(_ found: ImportedItems) -> (items: [String], skipped: [String]) {
+    let items = found.items.map { shown($0) }
     return (items, found.skipped.map { "\($0.source): \($0.reason)" })
 }
 
@@ -29,7 +37,7 @@ struct Export: CustomTestStringConvertible, Sendable {
         Export(
             program: "Chrome, Edge, Brave",
             table: "name,url,username,password,note\nA,https://a.example,ann,p,n\n",
-            items: ["internet a.example ann = p", "valet default A/notes = n"]),
+            items: ["internet a.example ann = p [note! n]"]),
         Export(
             program: "Firefox",
             table:
@@ -40,60 +48,51 @@ struct Export: CustomTestStringConvertible, Sendable {
             program: "Apple Passwords",
             table: "Title,URL,Username,Password,Notes,OTPAuth\n"
                 + "A,https://a.example/,ann,p,n,otpauth://totp/x?secret=AB\n",
-            items: [
-                "internet a.example ann = p", "valet default A/notes = n",
-                "valet default A/otp = otpauth://totp/x?secret=AB",
-            ]),
+            items: ["internet a.example ann = p [otp! otpauth://totp/x?secret=AB, note! n]"]),
         Export(
             program: "Bitwarden",
             table: "folder,favorite,type,name,notes,fields,reprompt,login_uri,login_username,"
                 + "login_password,login_totp\nWork,,login,A,n,,0,https://a.example,ann,p,AB\n",
-            items: [
-                "internet a.example ann = p", "valet default A/notes = n",
-                "valet default A/otp = otpauth://totp/?secret=AB",
-            ], columns: ["folder", "type", "reprompt"]),
+            items: ["internet a.example ann = p [otp! otpauth://totp/?secret=AB, note! n]"],
+            columns: ["folder", "type", "reprompt"]),
         Export(
             program: "1Password",
             table: "Title,Url,Username,Password,OTPAuth,Favorite,Archived,Tags,Notes\n"
                 + "A,https://a.example,ann,p,,false,false,home,n\n",
-            items: ["internet a.example ann = p", "valet default A/notes = n"],
+            items: ["internet a.example ann = p [note! n]"],
             columns: ["Favorite", "Tags"]),
         Export(
             program: "KeePassXC",
             table: "\"Group\",\"Title\",\"Username\",\"Password\",\"URL\",\"Notes\",\"TOTP\"\n"
                 + "\"Root\",\"A\",\"ann\",\"p\",\"https://a.example\",\"\",\"otpauth://totp/A\"\n",
-            items: ["internet a.example ann = p", "valet default A/otp = otpauth://totp/A"],
+            items: ["internet a.example ann = p [otp! otpauth://totp/A]"],
             columns: ["Group"]),
         Export(
             program: "KeePass 1 and 2",
             table: "\"Account\",\"Login Name\",\"Password\",\"Web Site\",\"Comments\"\n"
                 + #""A","ann","a\"b\\c\\","https://a.example","n\n""# + "\n",
-            items: [#"internet a.example ann = a"b\c\"#, #"valet default A/notes = n\n"#]),
+            items: [#"internet a.example ann = a"b\c\ [note! n\n]"#]),
         Export(
             program: "LastPass",
             table: "url,username,password,totp,extra,name,grouping,fav\n"
                 + "https://a.example,ann,p,AB,n,A,Web,0\nhttp://sn,,,,secret,Note,Notes,0\n",
             items: [
-                "internet a.example ann = p", "valet default A/notes = n",
-                "valet default A/otp = otpauth://totp/?secret=AB",
-                "valet default Note/notes = secret",
+                "internet a.example ann = p [otp! otpauth://totp/?secret=AB, note! n]",
+                "valet default Note =  [note! secret]",
             ], columns: ["grouping", "fav"]),
         Export(
             program: "Dashlane",
             table: "username,username2,username3,title,password,note,url,category,otpUrl\n"
                 + "ann,ann2,,A,p,,https://a.example,Web,otpauth://totp/A\n",
-            items: [
-                "internet a.example ann = p", "valet default A/otp = otpauth://totp/A",
-                "valet default A/username2 = ann2",
-            ], columns: ["category"]),
+            items: ["internet a.example ann = p [otp! otpauth://totp/A, username2 ann2]"],
+            columns: ["category"]),
         Export(
             program: "Dashlane's cards",
             table: "type,account_name,account_holder,cc_number,code,expiration_month,"
                 + "expiration_year,note\npayment_card,A,Ann,4111,123,12,30,n\n",
             items: [
-                "valet default A/notes = n", "valet default A/account_holder = Ann",
-                "valet default A/cc_number = 4111", "valet default A/code = 123",
-                "valet default A/expiration_month = 12", "valet default A/expiration_year = 30",
+                "valet default A =  [note! n, account_holder! Ann, cc_number! 4111, code! 123, "
+                    + "expiration_month! 12, expiration_year! 30]"
             ], columns: ["type"]),
         Export(
             program: "NordPass",
@@ -102,9 +101,8 @@ struct Export: CustomTestStringConvertible, Sendable {
                 + "\"[{\"\"label\"\":\"\"pin\"\",\"\"value\"\":\"\"9\"\"}]\"\n"
                 + "Visa,,,,,,4111,12,,,\n",
             items: [
-                "internet a.example ann = p", "internet b.example ann = p",
-                "valet default A/pin = 9", "valet default Visa/cardnumber = 4111",
-                "valet default Visa/pin = 12",
+                "internet a.example ann = p [url 2 https://b.example, pin! 9]",
+                "valet default Visa =  [cardnumber! 4111, pin! 12]",
             ]),
         Export(
             program: "Proton Pass",
@@ -112,15 +110,15 @@ struct Export: CustomTestStringConvertible, Sendable {
                 + "login,A,\"https://a.example,https://b.example\",a@x,,p,,AB,1,1,Mine\n"
                 + "login,B,https://c.example,b@x,ben,q,,,1,1,Mine\n",
             items: [
-                "internet a.example a@x = p", "internet b.example a@x = p",
-                "valet default A/otp = otpauth://totp/?secret=AB", "internet c.example ben = q",
-                "valet default B/email = b@x",
+                "internet a.example a@x = p [url 2 https://b.example, "
+                    + "otp! otpauth://totp/?secret=AB]",
+                "internet c.example ben = q [email b@x]",
             ], columns: ["type", "createTime", "modifyTime", "vault"]),
         Export(
             program: "RoboForm",
             table: "Name,Url,MatchUrl,Login,Pwd,Note,Folder,RfFieldsV2\n"
                 + "A,https://a.example,https://a.example,ann,p,n,/Web,\n",
-            items: ["internet a.example ann = p", "valet default A/notes = n"],
+            items: ["internet a.example ann = p [note! n]"],
             columns: ["MatchUrl", "Folder"]),
         Export(
             program: "Enpass",
@@ -128,9 +126,8 @@ struct Export: CustomTestStringConvertible, Sendable {
                 + "\"A\",\"Username\",\"ann\",\"Password\",\"p\",\"Website\",\"https://a.example\","
                 + "\"PIN\",\"9\",\"TOTP\",\"AB\",\"n\"\n\"Note\",\"secret\"\n",
             items: [
-                "internet a.example ann = p", "valet default A/notes = n",
-                "valet default A/otp = otpauth://totp/?secret=AB", "valet default A/PIN = 9",
-                "valet default Note/notes = secret",
+                "internet a.example ann = p [otp! otpauth://totp/?secret=AB, note! n, PIN! 9]",
+                "valet default Note =  [note! secret]",
             ]),
         Export(
             program: "Keeper",
@@ -138,8 +135,7 @@ struct Export: CustomTestStringConvertible, Sendable {
                 + "Web,A,ann,p,https://a.example,n,,TFC:Keeper,otpauth://totp/A,pin,9\n"
                 + "Web,B,ben,q,https://b.example,,,\n",
             items: [
-                "internet a.example ann = p", "valet default A/notes = n",
-                "valet default A/otp = otpauth://totp/A", "valet default A/pin = 9",
+                "internet a.example ann = p [otp! otpauth://totp/A, note! n, pin! 9]",
                 "internet b.example ben = q",
             ], columns: ["Folder"]),
     ]
@@ -175,7 +171,7 @@ struct Export: CustomTestStringConvertible, Sendable {
                 "\"\(column)\",Title,Username,Password,URL\n"
                     + "\"\(word)\",A,ann,old,https://a.example\n,A,ann,new,https://a.example\n"))
         #expect(items.first == "internet a.example ann = \(isOld ? "new" : "old")")
-        #expect(items.count == (isOld ? 1 : 3))
+        #expect(items.count == (isOld ? 1 : 2))
         #expect(skipped.contains { $0.hasPrefix("A (line 2): it is ") } == isOld)
     }
 
@@ -199,8 +195,7 @@ struct Export: CustomTestStringConvertible, Sendable {
             try csv("title,name,password,pwd,notes,comment\nA,Other,p,q,n,m\n"))
         #expect(
             items == [
-                "valet default A = p", "valet default A/notes = n", "valet default A/name = Other",
-                "valet default A/pwd = q", "valet default A/comment = m",
+                "valet default A = p [note! n, name Other, pwd! q, note (2)! m]"
             ])
     }
 
@@ -213,31 +208,39 @@ struct Export: CustomTestStringConvertible, Sendable {
             Google,,,p4,
             Google,,,p5,
             Google,https://a.example,ann,p1,n1
+            Google,https://a.example,ann,p1,n9
 
             """
         let (items, skipped) = shown(try csv(table))
         #expect(
             items == [
-                "internet a.example ann = p1", "valet default Google/notes = n1",
-                "internet a.example ben = p2", "valet default Google (ben)/notes = n2",
-                "valet default Google (2) = p3", "valet default Google (2)/username = ben",
-                "valet default Google (2)/notes = n3", "valet default Google (3) = p4",
-                "valet default Google (4) = p5",
-                "internet a.example ann = p1", "valet default Google/notes = n1",
+                "internet a.example ann = p1 [note! n1]", "internet a.example ben = p2 [note! n2]",
+                "valet default Google = p3 [username ben, url https://a.example, note! n3]",
+                "valet default Google (2) = p4", "valet default Google (3) = p5",
+                "internet a.example ann = p1 [note! n1]",
+                "valet default Google (ann) = p1 [username ann, url https://a.example, note! n9]",
             ])
         #expect(
             skipped == [
                 "Google (line 4): another entry has another password for its server and user "
-                    + "name; this one is the secret 'Google (2)'"
+                    + "name; this one is the secret 'Google'",
+                "Google (line 8): another entry has its server and user name; this one is the "
+                    + "secret 'Google (ann)'",
             ])
     }
 
-    @Test func `A table of logins keeps an entry apart from the parts of another one`() throws {
-        let (items, _) = shown(try csv("name,password,notes\nA,p,n\nA/notes,q,\n"))
+    @Test func `A table of logins keeps all of an address, and shows no password in it`() throws {
+        let (items, _) = shown(
+            try csv(
+                "name,login_uri,login_username,login_password\n"
+                    + "A,\"androidapp://x.y,https://a.example/in,https://u:w@b.example\",ann,p\n"
+                    + "B,no address,ben,q\nC,https://c.example,cat,\n"))
         #expect(
             items == [
-                "valet default A = p", "valet default A/notes = n",
-                "valet default A/notes (2) = q",
+                "internet a.example ann = p [url https://a.example/in, "
+                    + "url 2 androidapp://x.y, url 3! https://u:w@b.example]",
+                "valet default B = q [username ben, url no address]",
+                "valet default C =  [username cat, url https://c.example]",
             ])
     }
 

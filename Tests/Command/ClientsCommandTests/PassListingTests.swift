@@ -150,3 +150,58 @@ struct TemporaryFolder: ~Copyable {
         #expect(error?.code == .notFound)
     }
 }
+
+@Suite struct `An entry of pass` {
+    private func entry(_ text: String, isWhole: Bool = false) -> String {
+        let entry = PassEntry(secret(text), isWhole: isWhole)
+        var item = ImportedItem("k", entry.value, in: .ofCommand, from: "k.gpg")
+        item.fields = entry.fields
+        return String(shown(item).dropFirst("valet default k = ".count))
+    }
+
+    // Promise: 4.4
+    @Test(arguments: [
+        ("p", "p"), ("p\n", "p"), ("p\r\n", "p"), ("", ""), ("\n", ""),
+        ("p\nlogin: ann\nURL:https://a.example\n", "p [username ann, url https://a.example]"),
+        ("p\r\nuser: ann\r\nrest\r\n", "p [username ann, note! rest]"),
+        ("p\nPIN: 1\nPIN: 2\n", "p [PIN! 1, PIN (2)! 2]"),
+        ("p\notpauth://totp/a?secret=AB\n", "p [otp! otpauth://totp/a?secret=AB]"),
+        ("otpauth://totp/a?secret=AB\n", " [otp! otpauth://totp/a?secret=AB]"),
+        ("p\ntotp: ab cd\n", "p [otp! otpauth://totp/?secret=abcd]"),
+        ("p\n---\nuser: ann\n\none\n\ntwo\n\n", "p [username ann, note! one\n\ntwo]"),
+        (
+            "p\nhttps://a.example\nurl://x\n- a: b\n# c: d\n e: f\ng:\nh: |\n",
+            "p [note! https://a.example\nurl://x\n- a: b\n# c: d\n e: f\ng:\nh: |]"
+        ),
+        ("p\npassword: q\n", "p [password (2)! q]"),
+        ("GOPASS-SECRET-1.0\nPassword: p\nUser: ann\n\nn\n", "p [username ann, note! n]"),
+        ("-----BEGIN KEY-----\na: b\n", "-----BEGIN KEY-----\na: b\n"), ("{\na: b\n", "{\na: b\n"),
+        ("p\na: \0b\n", "p\na: \0b\n"),
+    ])
+    func `An entry of pass is a password, fields and a note`(_ text: String, _ wanted: String) {
+        #expect(entry(text) == wanted)
+    }
+
+    @Test func `An entry of pass is one value if that is asked for, or if its lines are too many`()
+    {
+        #expect(entry("p\nuser: ann\n", isWhole: true) == "p\nuser: ann\n")
+        #expect(entry("p\n", isWhole: true) == "p")
+        let long = "p\n" + String(repeating: "a: b\n", count: 1_001)
+        #expect(entry(long) == long)
+    }
+
+    @Test func `A store of gopass that age encrypts is named, and so are single entries of age`()
+        throws
+    {
+        let folder = try TemporaryFolder()
+        try folder.write("store/a/b.age")
+        try folder.write("store/.age-recipients")
+        let error = #expect(throws: CLIError.self) { _ = try folder.listing() }
+        #expect(error?.message.contains("with age, which is not read") == true)
+        #expect(error?.hint?.contains("gopass convert") == true)
+        try folder.write("store/c.gpg")
+        let (names, skipped) = try folder.listing()
+        #expect(names == ["c.gpg"])
+        #expect(skipped == ["a/b.age: it is encrypted with age, which is not read"])
+    }
+}

@@ -230,6 +230,10 @@ def of_what_was_exported(world):
                "comment": {"base64": "AP8="}}
     imported(world, "json", input=json.dumps(
         {"format": "valet-export-1", "items": [strange]}).encode())
+    # Fields, of which one has bytes.
+    world.run("set", "PLAIN", "--field", "note", input=b"a\n\"note\"")
+    world.run("set", "PLAIN", "--field", "bytes", input=binary)
+    world.run("set", "PLAIN", "--field", "username", input=b"ann")
     refused = world.run("export", "--format", "json")
     expect(refused.code == 64 and not refused.out, refused)
     exported = world.run("export", "--format", "json", "--yes")
@@ -238,6 +242,7 @@ def of_what_was_exported(world):
     expect(variables.code == 1 and variables.out == b"PLAIN='a\n\"b\"\\$x`\xc3\xa9'\n",
            variables)
     expect("left out" in variables.err, variables)
+    expect("the fields of 1 items were left out: '--format json' has" in variables.err, variables)
     world.set("LINE", "it's \"one\" line")
     world.set("WORD", "a-b.c")
     variables = world.run("export", "--format", "docker-env", "--yes")
@@ -259,11 +264,47 @@ def of_what_was_exported(world):
             for item in json.loads(text)["items"])), key=str)
     expect(without_times(world.run("list", "--json").out) == without_times(listed), "it differs")
     expect(world.run("get", "binary").out == binary, "bytes differ")
+    for field, value in (("note", b"a\n\"note\""), ("bytes", binary), ("username", b"ann")):
+        expect(world.run("get", "PLAIN", "--field", field).out == value, field, "differs")
     again = world.run("export", "--format", "json", "--yes")
     expect(again.out == exported.out, "a second export differs")
     world.home = os.path.join(world.folder, "third")
     imported(world, "dotenv", input=variables.out)
     expect(world.get("PLAIN") == "a\n\"b\"\\$x`é", "the variable differs")
+
+
+# Promise: 4.4
+@scenario
+def of_entries(world):
+    """An entry of a password manager is one item with fields, and is compared with them."""
+    head = b"name,url,username,password,note,otpauth\n"
+    entry = head + b"GitHub,https://github.com/login,ann,p,hello,JBSWY3DPEHPK3PXP\n"
+    report = imported(world, "csv", input=entry)
+    expect(names(report) == [("internet", "github.com", "ann")], report)
+    place = ("ann", "--server", "github.com")
+    for field, value in (("username", "ann"), ("url", "https://github.com/login"),
+                         ("note", "hello"),
+                         ("otp", "otpauth://totp/?secret=JBSWY3DPEHPK3PXP")):
+        found = world.run("get", *place, "--field", field)
+        expect(found.out.decode() == value, field, found)
+    expect(world.run("get", *place).out == b"p", "the password")
+    expect(world.run("otp", *place).code == 0, "no codes")
+    shown = world.run("show", *place).out
+    expect(b"hello" not in shown and b"JBSW" not in shown and b"/login" in shown, shown)
+    expect(counts(imported(world, "csv", input=entry)) == {"same": 1}, "again")
+    other = entry.replace(b"hello", b"other")
+    expect(counts(imported(world, "csv", input=other, code=73)) == {"conflicts": 1}, "a field")
+    expect(counts(imported(world, "csv", "--replace", input=other)) == {"replaced": 1}, "replaced")
+    expect(world.run("get", *place, "--field", "note").out == b"other", "the field")
+    # A source without fields keeps them.
+    plain = head + b"GitHub,https://github.com,ann,q,,\n"
+    expect(counts(imported(world, "csv", "--replace", input=plain)) == {"replaced": 1}, "plain")
+    expect(world.run("get", *place, "--field", "note").out == b"other", "a field was lost")
+    expect(counts(imported(world, "csv", input=plain)) == {"same": 1}, "plain again")
+    # An entry without a password.
+    imported(world, "csv", input=head + b"Note,,,,text,\n")
+    expect(world.run("get", "Note").out == b"", "a value")
+    expect(world.run("get", "Note", "--field", "note").out == b"text", "the note")
 
 
 @scenario
@@ -311,6 +352,7 @@ def of_pass(world):
     os.mkdir(gnupg, 0o700)
     env = {"GNUPGHOME": gnupg}
     store = os.path.join(world.folder, ".password-store")
+    home = world.home
 
     def run(program, *words, input=b""):
         outcome = world.run(*words, input=input, env=env, command=program, timeout=120)
@@ -329,14 +371,22 @@ def of_pass(world):
         before = digest(store)
         report = imported(world, "pass", env=env)
         expect(names(report) == [("valet", "default", name) for name in sorted(entries)], report)
-        for name, value in entries.items():
-            wanted = value[:-1] if value.count(b"\n") == 1 else value
+        wanted = {"mail": b"one", "web/a b": b"two", "web/deep/er": b"\xff\0", "empty": b""}
+        for name, value in wanted.items():
             found = world.run("get", name).out
-            expect(found == wanted, name, found)
+            expect(found == value, name, found)
+        found = world.run("get", "web/a b", "--field", "username").out
+        expect(found == b"ann", "the user name", found)
         expect(digest(store) == before, "the store was changed")
         expect(counts(imported(world, "pass", store + "/", env=env)) == {"same": 4}, "again")
         unset = {**env, "PASSWORD_STORE_DIR": ""}
         expect(counts(imported(world, "pass", env=unset)) == {"same": 4}, "an empty variable")
+        # Whole entries have another value, and keep their fields.
+        world.home = os.path.join(world.folder, "whole")
+        imported(world, "pass", "--whole", env=env)
+        expect(world.run("get", "web/a b").out == entries["web/a b"], "not whole")
+        imported(world, "dotenv", "--whole", input=b"A=1\n", code=64)
+        world.home = home
         # An entry that is too large is left out and named, and gpg does not wait for a reader.
         run("pass", "insert", "--multiline", "large", input=b"x" * (17 << 20))
         report = imported(world, "pass", env=env)

@@ -14,6 +14,8 @@ struct BitwardenItems {
     static let signs: Set<String> = [
         "type", "login", "card", "identity", "secureNote", "sshKey", "notes", "passwordHistory",
     ]
+    /// The types of fields that Bitwarden shows: text, and yes or no.
+    private static let shownTypes: Set<String> = ["0", "2"]
     /// Members that only name the kind of an item.
     private static let structure: Set<String> = ["object", "type", "secureNote"]
 
@@ -41,8 +43,8 @@ struct BitwardenItems {
             switch (name, reader.kind) {
             case ("deletedDate", .string): end = "it is in the trash"
             case ("archivedDate", .string): end = end ?? "it is archived"
-            case ("name", .string): login.name = try Self.text(&reader)
-            case ("notes", .string): login.notes = try Self.secret(&reader)
+            case ("name", .string): login.name = try reader.publicText()
+            case ("notes", .string): login.notes = try reader.content()
             case ("login", .object): try Self.addLogin(&reader, to: &login, &unknown)
             case ("fields", .array): try Self.addFields(&reader, to: &login)
             case ("card", .object), ("identity", .object), ("sshKey", .object):
@@ -66,12 +68,12 @@ struct BitwardenItems {
     ) throws(CLIError) {
         try reader.object { (name, reader) throws(CLIError) in
             switch (name, reader.kind) {
-            case ("username", .string): login.username = try text(&reader)
-            case ("password", .string): login.password = try secret(&reader)
-            case ("totp", .string): login.otp = try secret(&reader)
+            case ("username", .string): login.username = try reader.publicText()
+            case ("password", .string): login.password = try reader.content()
+            case ("totp", .string): login.otp = try reader.content()
             case ("uris", .array): try addURLs(&reader, to: &login)
             // Older versions write `uri` besides the list.
-            case ("uri", .string): if let url = try text(&reader) { try login.addURL(url) }
+            case ("uri", .string): if let url = try reader.publicText() { try login.addURL(url) }
             case ("fido2Credentials", .array):
                 if try reader.skip() { login.losses.append("its passkeys are not imported") }
             default: if try reader.skip() { unknown.insert("login.\(name)") }
@@ -86,7 +88,7 @@ struct BitwardenItems {
             guard reader.kind == .object else { return }
             try reader.object { (name, reader) throws(CLIError) in
                 guard name == "uri", reader.kind == .string else { return }
-                if let url = try text(&reader) { try login.addURL(url) }
+                if let url = try reader.publicText() { try login.addURL(url) }
             }
         }
     }
@@ -97,16 +99,16 @@ struct BitwardenItems {
     ) throws(CLIError) {
         try reader.array { (reader) throws(CLIError) in
             guard reader.kind == .object else { return }
-            var (name, value) = ("field", SecretValue?.none)
+            var (name, value, isSecret) = ("", SecretValue?.none, true)
             try reader.object { (member, reader) throws(CLIError) in
-                guard reader.kind == .string else { return }
-                switch member {
-                case "name": name = try text(&reader) ?? name
-                case "value": value = try secret(&reader)
+                switch (member, reader.kind) {
+                case ("name", .string): name = try reader.publicText() ?? name
+                case ("value", .string): value = try reader.content()
+                case ("type", .number): isSecret = try !shownTypes.contains(reader.word())
                 default: break
                 }
             }
-            if let value { try login.addField(name, value) }
+            if let value { try login.addField(name, value, isSecret: isSecret) }
         }
     }
 
@@ -117,21 +119,10 @@ struct BitwardenItems {
     ) throws(CLIError) {
         try reader.object { (name, reader) throws(CLIError) in
             if reader.kind == .string {
-                if let value = try secret(&reader) { try login.addField(name, value) }
+                if let value = try reader.content() { try login.addField(name, value) }
             } else if try reader.skip() {
                 unknown.insert("\(group).\(name)")
             }
         }
-    }
-
-    /// A string; nil for an empty one.
-    private static func secret(_ reader: inout JSONReader) throws(CLIError) -> SecretValue? {
-        let value = try reader.string()
-        return value.byteCount > 0 ? value : nil
-    }
-
-    /// A string that is not secret; nil for an empty one.
-    private static func text(_ reader: inout JSONReader) throws(CLIError) -> String? {
-        try secret(&reader)?.publicText
     }
 }

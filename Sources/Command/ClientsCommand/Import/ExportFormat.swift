@@ -6,8 +6,9 @@ internal import ValetKeychainStore
 internal import ValetSealing
 
 /// The JSON of `valet export`, which `valet import` reads back: an object for each item. Text is a
-/// string, a number is a number, and bytes are `{"base64":"…"}`. The reader refuses unknown
-/// members, because their meaning could be a weaker protection.
+/// string, a number is a number, and bytes are `{"base64":"…"}`. An entry has its fields in the
+/// member "fields". The reader refuses unknown members, because their meaning could be a weaker
+/// protection.
 enum ExportFormat {
     /// What the member "format" says.
     static let name = "valet-export-1"
@@ -29,14 +30,14 @@ enum ExportFormat {
     /// and its dates, which the keychain sets.
     private static let others: Set<Attribute> = [
         .accessGroup, .synchronizable, .accessible, .accessControl, .creationDate,
-        .modificationDate,
+        .modificationDate, .fieldCount,
     ]
 
     // MARK: Writing
 
     /// The object of an item; nil, with a reason, if an attribute cannot be written.
     static func object(
-        _ item: StoredItem, _ value: SecretValue
+        _ item: StoredItem, _ whole: ItemValue
     ) -> (text: SecretValue?, reason: String) {
         var text = SecretText()
         text.append("{\"class\":\"\(classes[item.itemClass] ?? "")\"")
@@ -64,8 +65,23 @@ enum ExportFormat {
         text.append(
             ",\"accessibility\":\"\(item.protectionClass.word)\",\"cloud\":"
                 + "\(item.isSynchronizable)")
-        append(value, to: &text)
+        append(whole.value, to: &text)
+        append(whole.fields, to: &text)
+        text.append("}")
         return (text.value(), "")
+    }
+
+    private static func append(_ fields: EntryFields, to text: inout SecretText) {
+        guard !fields.isEmpty else { return }
+        text.append(",\"fields\":[")
+        for (place, field) in fields.list.enumerated() {
+            text.append("\(place == 0 ? "" : ",")\n {\"name\":")
+            text.appendJSONString(field.name)
+            text.append(",\"secret\":\(field.isSecret)")
+            append(field.value, to: &text)
+            text.append("}")
+        }
+        text.append("]")
     }
 
     private static func append(_ value: SecretValue, to text: inout SecretText) {
@@ -80,7 +96,6 @@ enum ExportFormat {
                 text.append("\"")
             }
         }
-        text.append("}")
     }
 
     // MARK: Reading
@@ -95,7 +110,10 @@ enum ExportFormat {
         guard reader.kind == .object else { throw refusal(number, "is not an object") }
         var members: [String: Member] = [:]
         try reader.object(isUnique: false) { (name, reader) throws(CLIError) in
-            guard try members.updateValue(Member(&reader), forKey: name) == nil else {
+            let member =
+                name == "fields" && reader.kind == .array
+                ? Member.fields(try fields(&reader, number)) : try Member(&reader)
+            guard members.updateValue(member, forKey: name) == nil else {
                 throw refusal(number, "has two members of one name")
             }
         }
@@ -109,6 +127,7 @@ enum ExportFormat {
         /// An object with the one member "base64".
         case bytes(SecretValue)
         case flag(Bool)
+        case fields(EntryFields)
         case other
 
         init(_ reader: inout JSONReader) throws(CLIError) {
@@ -141,7 +160,7 @@ enum ExportFormat {
             case .number(let number): .number(number)
             case .bytes(let bytes):
                 bytes.withBytes { bytes in .bytes(bytes.indices.map { bytes[$0] }) }
-            case .flag, .other: nil
+            case .flag, .fields, .other: nil
             }
         }
 
@@ -159,12 +178,8 @@ enum ExportFormat {
         guard let itemClass = classes.first(where: { $0.value == word })?.key else {
             throw refusal(number, "has no class, or one that is not known")
         }
-        let text = members.removeValue(forKey: "value")
-        let encoded = members.removeValue(forKey: "base64")
-        guard (text == nil) != (encoded == nil),
-            let value = text == nil
-                ? encoded?.string?.withBytes({ Base64.decoded($0) }) : text?.string
-        else { throw refusal(number, "has no value, two, or one that is not a string") }
+        let value = try value(&members, number)
+        let fields = try fields(of: &members, number)
         let accessibility = try accessibility(&members, number) ?? scope.accessibility
         let isCloud = try isCloud(&members, number) ?? scope.isCloud
         guard !isCloud || !accessibility.isThisDeviceOnly else {
@@ -181,8 +196,55 @@ enum ExportFormat {
         }
         guard members.isEmpty else { throw refusal(number, "has a member that is not known") }
         var item = ImportedItem(itemClass, attributes, value, from: "item \(number)")
-        (item.accessibility, item.isCloud) = (accessibility, isCloud)
+        (item.accessibility, item.isCloud, item.fields) = (accessibility, isCloud, fields)
         return item
+    }
+
+    private static func value(
+        _ members: inout [String: Member], _ number: Int
+    ) throws(CLIError) -> SecretValue {
+        let text = members.removeValue(forKey: "value")
+        let encoded = members.removeValue(forKey: "base64")
+        guard (text == nil) != (encoded == nil),
+            let value = text == nil
+                ? encoded?.string?.withBytes({ Base64.decoded($0) }) : text?.string
+        else { throw refusal(number, "has no value, two, or one that is not a string") }
+        return value
+    }
+
+    private static func fields(
+        of members: inout [String: Member], _ number: Int
+    ) throws(CLIError) -> EntryFields? {
+        switch members.removeValue(forKey: "fields") {
+        case nil: return nil
+        case .fields(let fields)?: return fields
+        default: throw refusal(number, "has a member 'fields' that is not a list")
+        }
+    }
+
+    private static func fields(
+        _ reader: inout JSONReader, _ number: Int
+    ) throws(CLIError) -> EntryFields {
+        var list: [EntryField] = []
+        try reader.array { (reader) throws(CLIError) in
+            guard reader.kind == .object, list.count < EntryFields.maximalCount else {
+                throw refusal(number, "has too many fields, or one that is not an object")
+            }
+            var members: [String: Member] = [:]
+            try reader.object { (name, reader) throws(CLIError) in
+                members[name] = try Member(&reader)
+            }
+            let name = members.removeValue(forKey: "name")?.string?.publicText
+            guard let name, case .flag(let isSecret)? = members.removeValue(forKey: "secret"),
+                let field = EntryField(name, isSecret: isSecret, try value(&members, number)),
+                members.isEmpty
+            else { throw refusal(number, "has a field that no export has") }
+            list.append(field)
+        }
+        guard let fields = EntryFields(list) else {
+            throw refusal(number, "has two fields of one name")
+        }
+        return fields
     }
 
     private static func isPossible(_ value: AttributeValue, for attribute: Attribute) -> Bool {

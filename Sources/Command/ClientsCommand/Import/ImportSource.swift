@@ -21,15 +21,22 @@ struct ImportSource {
         self.context = context
     }
 
+    /// The programs whose exports are read, whatever their form.
+    static let makers = [
+        "bitwarden", "1password", "keepassxc", "chrome", "firefox", "safari", "lastpass",
+        "dashlane", "proton", "nordpass", "enpass", "keeper",
+    ]
+
     func read() throws(CLIError) -> ImportedItems {
-        switch values[ImportHelp.from] {
+        let source = values[ImportHelp.from]
+        guard !values.has(ImportHelp.whole) || source == "pass" || source == "gopass" else {
+            throw .usage("'--whole' needs '--from pass'")
+        }
+        if let source, Self.makers.contains(source) { return try exported(from: source) }
+        switch source {
         case "secret-service":
             return try Keyring.read(skipsLocked: values.has(ImportHelp.skipUnreadable))
-        case "pass":
-            let store = try PassStore(
-                folder: values[ImportHelp.file],
-                skipsUnreadable: values.has(ImportHelp.skipUnreadable), scope)
-            return try store.read(context.console)
+        case "pass", "gopass": return try PassStore(values, scope).read(context.console)
         case "netrc": return try NetrcText.items(in: try input(defaultFile: ".netrc"))
         case "dotenv": return try DotenvText.items(in: try input(), scope)
         case "json": return try JSONExport.items(in: try input(), scope)
@@ -47,11 +54,87 @@ struct ImportSource {
             return try AWSProfiles.items(
                 in: try input(defaultFile: ".aws/credentials", instead: file))
         case "aws-csv": return try AWSProfiles.items(inCSV: try input(), scope)
-        default:
-            throw .usage(
-                "expected '--from SOURCE'", hint: "'valet import --help' lists the sources")
+        default: return try guessed()
         }
     }
+
+    // MARK: Files whose content tells their form
+
+    /// The items of a file that no option describes. Says what it is taken for.
+    private func guessed() throws(CLIError) -> ImportedItems {
+        guard let file = values[ImportHelp.file] else {
+            throw .usage(
+                "expected FILE, or '--from SOURCE'", hint: "'valet import --help' lists the sources"
+            )
+        }
+        if PathAndFile.entries(of: file) != nil {
+            guard FileIdentity(of: file + "/.gpg-id") != nil else {
+                throw .usage(
+                    "\(quoted(file)) is a folder", hint: "name a file in it, or a store of pass")
+            }
+            context.console.note("valet: \(quoted(file)) is read as a store of pass")
+            return try PassStore(values, scope).read(context.console)
+        }
+        let (input, name) = try rawInput()
+        let form = try FileForm(of: input, called: name)
+        context.console.note("valet: \(name) is read as \(form.title)")
+        return try items(in: input, name, form)
+    }
+
+    /// The items of an export of a program.
+    private func exported(from maker: String) throws(CLIError) -> ImportedItems {
+        let (input, name) = try rawInput()
+        let form: FileForm
+        do {
+            form = try FileForm(of: input, called: name)
+        } catch {
+            // A table without the names of its columns.
+            guard maker == "keeper", error.code == .usage else { throw error }
+            return try LoginTable.items(
+                in: InputText.decoded(input, name), scope, under: LoginHeader.ofKeeper)
+        }
+        switch form {
+        case .table, .archive, .bitwarden, .onePassword: return try items(in: input, name, form)
+        default:
+            throw CLIError(
+                .damaged, "\(name) is no export of a password manager, but \(form.title)",
+                hint: "without '--from', 'valet import FILE' reads it as that")
+        }
+    }
+
+    private func items(
+        in input: SecretValue, _ name: String, _ form: FileForm
+    ) throws(CLIError) -> ImportedItems {
+        if form == .archive {
+            guard let file = values[ImportHelp.file], file != "-" else {
+                throw .usage("a ZIP archive is read from a file only", hint: "name it")
+            }
+            return try JSONExport.items(in: OnePasswordArchive.document(in: file), scope)
+        }
+        let text = try InputText.decoded(input, name)
+        switch form {
+        case .archive, .export, .bitwarden, .onePassword, .object, .docker:
+            return try JSONExport.items(in: text, scope)
+        case .table: return try LoginTable.items(in: text, scope)
+        case .awsTable: return try AWSProfiles.items(inCSV: text, scope)
+        case .awsProfiles: return try AWSProfiles.items(in: text)
+        case .netrc: return try NetrcText.items(in: text)
+        case .variables: return try DotenvText.items(in: text, scope)
+        case .dump: return try KeychainDump.items(in: text)
+        case .gitPasswords:
+            var found = ImportedItems()
+            try GitStore.add(text, to: &found)
+            return found
+        }
+    }
+
+    /// The bytes of FILE or of standard input, and what they are called in messages.
+    private func rawInput() throws(CLIError) -> (SecretValue, name: String) {
+        if let path = values[ImportHelp.file], path != "-" { return (try read(path), quoted(path)) }
+        return (try standardInput(), "the input")
+    }
+
+    // MARK: Files
 
     /// The passwords in the files that git's helper `store` reads, or in FILE alone.
     private func gitPasswords() throws(CLIError) -> ImportedItems {
@@ -99,6 +182,10 @@ struct ImportSource {
             }
             return try InputText.decoded(read("\(home)/\(defaultFile)"), "~/\(defaultFile)")
         }
+        return try InputText.decoded(standardInput(), "the input")
+    }
+
+    private func standardInput() throws(CLIError) -> SecretValue {
         guard !context.console.isInputTerminal else {
             throw .usage("expected FILE, or a pipe to standard input")
         }
@@ -106,7 +193,7 @@ struct ImportSource {
         guard input.byteCount > 0 else {
             throw .usage("standard input is empty", hint: "name the file after the options")
         }
-        return try InputText.decoded(input, "the input")
+        return input
     }
 
     private func read(_ path: String) throws(CLIError) -> SecretValue {

@@ -102,7 +102,7 @@ struct ImportVerb {
             }
             let key = Key(item, in: scope)
             let other = places[key]
-            if let other, !steps[other].imported.value.isEqual(to: item.value) {
+            if let other, !steps[other].imported.whole.isEqual(to: item.whole) {
                 // The source has two values for one item.
                 switch policy {
                 case nil: steps.append(Step(imported: item, action: .conflict))
@@ -152,10 +152,11 @@ struct ImportVerb {
             return policy == .skipExisting ? .keep : .conflict
         }
         // An item with access control is not compared: reading it would need the user.
-        if stored.accessControl == nil, let value = try logins.value(of: stored),
-            value.isEqual(to: item.value)
-        {
-            return .same
+        if stored.accessControl == nil {
+            if let whole = try logins.whole(of: stored), item.isEqual(to: whole) { return .same }
+        } else if item.fields != nil, policy == .replace {
+            // An item with access control has no fields.
+            return .conflict
         }
         return switch policy {
         case nil: .conflict
@@ -194,14 +195,16 @@ struct ImportVerb {
         var byteCount = 0
         return steps.prefix(batchItemCount).prefix { step in
             let isFirst = byteCount == 0
-            byteCount += step.imported.value.byteCount + 1
+            byteCount += step.imported.whole.sealedByteCount + 1
             return isFirst || byteCount <= batchByteCount
         }
     }
 
     private func store(_ batch: ArraySlice<Step>) throws(CLIError) {
         let items = batch.map {
-            Addition($0.imported.newItem(in: scope), value: $0.imported.value)
+            Addition(
+                $0.imported.newItem(in: scope), value: $0.imported.value,
+                fields: $0.imported.fields)
         }
         if batch.contains(where: { $0.action == .replace }) {
             try logins.set(items)
@@ -232,7 +235,7 @@ struct ImportVerb {
 
     private func isStored(_ item: ImportedItem) throws(CLIError) -> Bool {
         guard let stored = try logins.stored(item, in: scope) else { return false }
-        return try logins.value(of: stored)?.isEqual(to: item.value) ?? false
+        return try logins.whole(of: stored).map(item.isEqual(to:)) ?? false
     }
 
     // MARK: Report

@@ -11,6 +11,8 @@ struct ImportedItem {
     let itemClass: ItemClass
     var attributes: ItemAttributes
     let value: SecretValue
+    /// What it has beside its value; nil for a source without fields, which changes none.
+    var fields: EntryFields?
     /// When the item can be read; nil if the options decide.
     var accessibility: ProtectionClass?
     /// Whether devices share the item; nil if the options decide.
@@ -70,6 +72,14 @@ struct ImportedItem {
         attributes.filter { itemClass.primaryKeyAttributes.contains($0.key) }
     }
 
+    /// The value and the fields of a new item.
+    var whole: ItemValue { ItemValue(value, fields ?? EntryFields()) }
+
+    /// Whether a stored item has all of it.
+    func isEqual(to stored: ItemValue) -> Bool {
+        value.isEqual(to: stored.value) && fields?.isEqual(to: stored.fields) != false
+    }
+
     /// The name of a secret of `service`; nil for other items.
     func name(in service: PasswordService) -> String? {
         guard itemClass == .genericPassword, attributes[.service] == .text(service.service),
@@ -107,8 +117,9 @@ struct ImportedItems {
     mutating func add(_ item: ImportedItem) throws(CLIError) {
         try checkCount()
         guard items.count < Self.maximumCount else { throw Self.tooMany }
-        guard item.value.byteCount <= Self.maximumValueByteCount else {
-            return skip(item.source, "its value is larger than 16 MiB")
+        guard item.whole.sealedByteCount <= Self.maximumValueByteCount else {
+            let what = item.fields == nil ? "its value is" : "it is"
+            return skip(item.source, "\(what) larger than 16 MiB")
         }
         items.append(item)
     }

@@ -14,8 +14,8 @@ struct ImportedLogin {
     var password: SecretValue?
     var notes: SecretValue?
     var otp: SecretValue?
-    /// Further secrets by name.
-    private(set) var fields: [(name: String, value: SecretValue)] = []
+    /// Further parts by name.
+    private(set) var fields: [(name: String, value: SecretValue, isSecret: Bool)] = []
     /// Why parts of it are not imported.
     var losses: [String] = []
 
@@ -23,12 +23,15 @@ struct ImportedLogin {
         self.source = source
     }
 
-    /// Adds a further secret.
+    /// Adds a further part.
     ///
+    /// - Parameter isSecret: False if the source shows it as plain text.
     /// - Throws: ``ExitCode/usage`` for one too many.
-    mutating func addField(_ name: String, _ value: SecretValue) throws(CLIError) {
+    mutating func addField(
+        _ name: String, _ value: SecretValue, isSecret: Bool = true
+    ) throws(CLIError) {
         guard fields.count < ImportedItems.maximumCount else { throw ImportedItems.tooMany }
-        fields.append((name.isEmpty ? "field" : name, value))
+        fields.append((name, value, isSecret))
     }
 
     /// Adds an address.
@@ -70,9 +73,76 @@ struct ImportedLogin {
     /// What it is called in messages.
     var title: String { name.map { "\($0) (\(source))" } ?? source }
 
-    /// Whether it has something to keep.
-    fileprivate var hasSecret: Bool {
-        password != nil || notes != nil || otp != nil || !fields.isEmpty
+    /// Whether there is anything beside the name.
+    fileprivate var hasContent: Bool {
+        password != nil || notes != nil || otp != nil || !fields.isEmpty || !addresses.isEmpty
+            || username?.isEmpty == false
+    }
+
+    /// The addresses that are not empty, each once.
+    fileprivate var addresses: [String] {
+        var known: Set<[UInt8]> = []
+        return urls.filter { url in
+            !url.utf8.allSatisfy { $0 == 0x20 } && known.insert(Array(url.utf8)).inserted
+        }
+    }
+
+    /// The address that its password is for, and the server: the first one of the web, else the
+    /// first one that names a server.
+    fileprivate var server: (url: String, place: LoginPlace)? {
+        let named = addresses.compactMap { url in Self.place(url).map { (url, $0) } }
+        return named.first { $0.1.scheme == "https" || $0.1.scheme == "http" } ?? named.first
+    }
+
+    /// All parts beside the password.
+    ///
+    /// - Parameter server: The address whose server and whose user name are attributes of the item;
+    ///   nil for a secret.
+    fileprivate func parts(_ server: String?) -> ImportedFields {
+        var parts = ImportedFields()
+        if server == nil {
+            if let username, !username.isEmpty { parts.add(.username, username) }
+            if !realm.isEmpty {
+                parts.add("realm", SecretValue(copying: Array(realm.utf8).span), isSecret: false)
+            }
+        } else {
+            for name in [FieldName.username.text, "label"] { parts.reserve(name) }
+        }
+        addAddresses(to: &parts, server)
+        if let otp { parts.add(FieldName.otp.text, otp.asOneTimeAddress) }
+        if let notes { parts.add(FieldName.note.text, notes) }
+        for field in fields { parts.add(field.name, field.value, isSecret: field.isSecret) }
+        return parts
+    }
+
+    /// Adds what the attributes of the item do not say of the addresses.
+    private func addAddresses(to parts: inout ImportedFields, _ server: String?) {
+        var count = 0
+        if let server {
+            count = 1
+            if Self.hasMore(server) {
+                addAddress(server, FieldName.url.text, to: &parts)
+            } else {
+                parts.reserve(FieldName.url.text)
+            }
+        }
+        for url in addresses where url != server {
+            count += 1
+            let name = FieldName.url.text
+            addAddress(url, count == 1 ? name : "\(name) \(count)", to: &parts)
+        }
+    }
+
+    private func addAddress(_ url: String, _ name: String, to parts: inout ImportedFields) {
+        // Before an at sign there may be a password.
+        let isSecret = url.utf8.contains(UInt8(ascii: "@"))
+        parts.add(name, SecretValue(copying: Array(url.utf8).span), isSecret: isSecret)
+    }
+
+    /// Whether an address has more than a server.
+    private static func hasMore(_ url: String) -> Bool {
+        guard let address = LoginAddress(url) else { return true }
+        return address.hasUser || !["", "/"].contains(address.rest)
     }
 
     /// The server of an address; nil for text that names none.
@@ -84,23 +154,28 @@ struct ImportedLogin {
     }
 }
 
-/// Turns entries into items: a password for each address, and secrets with the entry's name for all
-/// else. Entries of one name that differ get different names, in the order of the source, so that a
-/// second import of the same source finds what the first has stored.
+/// Turns entries into items: one of each. An entry with an address and a password is an internet
+/// password, each other one a secret; all else of it are fields. Entries of one name that differ
+/// get different names, in the order of the source, so that a second import of the same source
+/// finds what the first has stored.
 struct LoginItems {
     private(set) var found = ImportedItems()
     private let scope: Scope
     /// The secrets by their names.
-    private var secrets: [String: SecretValue] = [:]
-    /// The names of entries that have secrets, and how many entries have each.
-    private var entries: [String: Int] = [:]
-    private var passwords: [Login: SecretValue] = [:]
+    private var secrets: [String: ItemValue] = [:]
+    /// How many entries have a name.
+    private var counts: [String: Int] = [:]
+    private var logins: [Login: ItemValue] = [:]
 
     /// The key that distinguishes internet passwords.
     private struct Login: Hashable {
         let place: LoginPlace
         let username: String
         let realm: String
+
+        init(_ login: ImportedLogin, at place: LoginPlace) {
+            (self.place, username, realm) = (place, login.username ?? "", login.realm)
+        }
     }
 
     init(_ scope: Scope) {
@@ -111,148 +186,77 @@ struct LoginItems {
 
     mutating func add(_ login: ImportedLogin) throws(CLIError) {
         try found.checkCount()
-        var login = login
-        let places = places(of: &login)
-        let source = login.title
-        guard let key = login.name ?? places.first?.host ?? login.username, !key.isEmpty else {
+        let (source, server) = (login.title, login.server)
+        let fallback = server?.place.host ?? login.addresses.first ?? login.username
+        guard let name = login.name ?? fallback, !name.isEmpty else {
             return skip(source, "it has no name and no address")
         }
-        guard login.hasSecret || !login.losses.isEmpty else {
-            return skip(source, "it has no secret")
-        }
-        var secrets: [(suffix: String, value: SecretValue)] = []
-        let isTaken = try addPassword(of: login, at: places, source)
-        if let password = login.password, places.isEmpty || isTaken {
-            secrets.append(("", password))
-        }
-        if let username = login.username, !username.isEmpty,
-            places.isEmpty || isTaken || login.password == nil, login.hasSecret
-        {
-            secrets.append(("username", SecretValue(copying: Array(username.utf8).span)))
-        }
-        if let notes = login.notes { secrets.append(("notes", notes)) }
-        if let otp = login.otp { secrets.append(("otp", Self.otpauth(otp))) }
-        if login.password == nil, !places.isEmpty {
-            login.losses.append("its address is not imported without a password")
-        }
-        secrets = Self.distinct(secrets + login.fields.map { ($0.name, $0.value) })
-        let name = try add(secrets, key, login.username ?? "", source)
-        if isTaken {
-            login.losses.append(
-                "another entry has another password for its server and user name; "
-                    + "this one is the secret '\(name)'")
-        }
         for loss in login.losses { skip(source, loss) }
-    }
-
-    private func places(of login: inout ImportedLogin) -> [LoginPlace] {
-        var places: [LoginPlace] = []
-        for url in login.urls where !url.utf8.allSatisfy({ $0 == 0x20 }) {
-            guard let place = ImportedLogin.place(url) else {
-                login.losses.append("one of its addresses names no server")
-                continue
-            }
-            if !places.contains(place) { places.append(place) }
+        guard login.hasContent else {
+            if login.losses.isEmpty { skip(source, "it is empty") }
+            return
         }
-        return places
-    }
-
-    /// Adds the password for each server. Returns whether a server has another password already.
-    private mutating func addPassword(
-        of login: ImportedLogin, at places: [LoginPlace], _ source: String
-    ) throws(CLIError) -> Bool {
-        guard let password = login.password else { return false }
-        var isTaken = false
-        for place in places {
-            let username = login.username ?? ""
-            let key = Login(place: place, username: username, realm: login.realm)
-            guard passwords[key, default: password].isEqual(to: password) else {
-                isTaken = true
-                continue
-            }
-            passwords[key] = password
-            var item = ImportedItem(place, account: username, kind: .form, password, from: source)
-            item.attributes[.securityDomain] = .text(login.realm)
-            if let name = login.name { item.attributes[.label] = .text(name) }
-            try found.add(item)
-        }
-        return isTaken
-    }
-
-    /// Makes the names of an entry's parts distinct.
-    private static func distinct(
-        _ secrets: [(suffix: String, value: SecretValue)]
-    ) -> [(suffix: String, value: SecretValue)] {
-        var taken: Set<String> = []
-        var counts: [String: Int] = [:]
-        return secrets.map { (suffix, value) in
-            var candidate = suffix
-            while !taken.insert(candidate).inserted {
-                counts[suffix, default: 1] += 1
-                candidate = "\(suffix) (\(counts[suffix, default: 1]))"
-            }
-            return (candidate, value)
-        }
-    }
-
-    /// Adds the secrets of an entry, and returns the entry's name: `key`, or if another entry has
-    /// that name, `key` with the user name or a number.
-    private mutating func add(
-        _ new: [(suffix: String, value: SecretValue)], _ key: String, _ username: String,
-        _ source: String
-    ) throws(CLIError) -> String {
-        guard !new.isEmpty else { return key }
-        func path(_ entry: String, _ suffix: String) -> String {
-            suffix.isEmpty ? entry : "\(entry)/\(suffix)"
-        }
-        var name = key
-        let withUser = "\(key) (\(username))"
-        while true {
-            // The same entry twice counts as one.
-            let isSame = new.allSatisfy {
-                secrets[path(name, $0.suffix)]?.isEqual(to: $0.value) == true
-            }
-            let isFree =
-                entries[name] == nil
-                && new.allSatisfy { secrets[path(name, $0.suffix)] == nil }
-            if isSame || isFree { break }
-            if name == key, !username.isEmpty {
-                name = withUser
+        if let password = login.password, let server {
+            let parts = login.parts(server.url)
+            let whole = ItemValue(password, parts.all ?? EntryFields())
+            let key = Login(login, at: server.place)
+            if let other = logins[key], !other.isEqual(to: whole) {
+                let name = try addSecret(login, name)
+                let isSame = other.value.isEqual(to: password)
+                skip(
+                    source,
+                    "another entry has \(isSame ? "" : "another password for ")its server and user "
+                        + "name; this one is the secret '\(name)'")
             } else {
-                let number = max(entries[key, default: 1], 1) + 1
-                entries[key] = number
-                name = "\(key) (\(number))"
+                logins[key] = whole
+                try addLogin(login, server.place, whole, parts)
+            }
+        } else {
+            _ = try addSecret(login, name)
+        }
+    }
+
+    private mutating func addLogin(
+        _ login: ImportedLogin, _ place: LoginPlace, _ whole: ItemValue, _ parts: ImportedFields
+    ) throws(CLIError) {
+        var item = ImportedItem(
+            place, account: login.username ?? "", kind: .form, whole.value, from: login.title)
+        item.attributes[.securityDomain] = .text(login.realm)
+        if let name = login.name { item.attributes[.label] = .text(name) }
+        try add(item, parts)
+    }
+
+    /// Adds an entry as a secret, and returns its name: `key`, or if another entry has that name,
+    /// `key` with the user name or a number.
+    private mutating func addSecret(
+        _ login: ImportedLogin, _ key: String
+    ) throws(CLIError) -> String {
+        let parts = login.parts(nil)
+        let value = login.password ?? SecretValue(SecretBytes(byteCount: 0))
+        let whole = ItemValue(value, parts.all ?? EntryFields())
+        var name = key
+        // The same entry twice counts as one.
+        while let other = secrets[name], !other.isEqual(to: whole) {
+            if name == key, let username = login.username, !username.isEmpty {
+                name = "\(key) (\(username))"
+            } else {
+                counts[key, default: 1] += 1
+                name = "\(key) (\(counts[key, default: 1]))"
             }
         }
-        entries[name] = entries[name, default: 1]
-        for (suffix, value) in new {
-            secrets[path(name, suffix)] = value
-            try found.add(ImportedItem(path(name, suffix), value, in: scope, from: source))
-        }
+        secrets[name] = whole
+        try add(ImportedItem(name, value, in: scope, from: login.title), parts)
         return name
     }
 
-    /// The value as an address `otpauth:`: some programs export the seed alone.
-    private static func otpauth(_ value: SecretValue) -> SecretValue {
-        let isSeed = value.withBytes { bytes in
-            bytes.indices.allSatisfy { index in
-                switch bytes[index] {
-                case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-                    UInt8(ascii: "2")...UInt8(ascii: "7"), UInt8(ascii: "="), UInt8(ascii: " "):
-                    true
-                default: false
-                }
-            }
-        }
-        guard isSeed else { return value }
-        var text = SecretText()
-        text.append("otpauth://totp/?secret=")
-        value.withBytes { bytes in
-            for index in bytes.indices
-            where bytes[index] != UInt8(ascii: " ") && bytes[index] != UInt8(ascii: "=") {
-                text.append(bytes[index])
-            }
-        }
-        return text.value()
+    private mutating func add(_ item: ImportedItem, _ parts: ImportedFields) throws(CLIError) {
+        var item = item
+        item.fields = parts.all
+        try found.add(item)
+        guard parts.leftCount > 0 else { return }
+        skip(
+            item.source,
+            "\(parts.leftCount) of its fields are not imported: a secret has at most "
+                + "\(EntryFields.maximalCount)")
     }
 }

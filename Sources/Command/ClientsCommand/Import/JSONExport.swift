@@ -3,9 +3,9 @@
 internal import ValetCLI
 internal import ValetSealing
 
-/// The forms of JSON that `valet import` reads: that of `valet export`, Bitwarden's, and an object
-/// whose members are names and secrets. ``ExportFormat`` and ``BitwardenItem`` read the items of
-/// the first two.
+/// The forms of JSON that `valet import` reads: that of `valet export`, those of Bitwarden and
+/// 1Password, and an object whose members are names and secrets. ``ExportFormat``,
+/// ``BitwardenItems`` and ``OnePasswordItems`` read the items of the first three.
 enum JSONExport {
     /// The items of a document.
     static func items(in text: SecretValue, _ scope: Scope) throws(CLIError) -> ImportedItems {
@@ -24,15 +24,23 @@ enum JSONExport {
             var items = BitwardenItems(scope)
             try forEachItem(&reader) { (reader) throws(CLIError) in try items.add(&reader) }
             return items.found
-        case .members: return try members(&reader, scope)
+        case .onePassword:
+            var items = OnePasswordItems(scope)
+            try items.read(&reader)
+            return items.found
+        case .docker: return try DockerConfig.items(in: text)
+        default: return try members(&reader, scope)
         }
     }
 
-    private enum Form {
-        case export, bitwarden, members
+    /// The form of a document.
+    ///
+    /// - Throws: ``ExitCode/damaged`` for JSON of another program.
+    static func form(_ text: SecretValue) throws(CLIError) -> FileForm {
+        try form(JSONReader(text, called: "the input"))
     }
 
-    private static func form(_ reader: JSONReader) throws(CLIError) -> Form {
+    private static func form(_ reader: JSONReader) throws(CLIError) -> FileForm {
         let outline = try Outline(reader)
         guard !outline.isEncrypted else {
             throw CLIError(
@@ -48,8 +56,10 @@ enum JSONExport {
         if let items, items.isEmpty || !items.isDisjoint(with: BitwardenItems.signs) {
             return .bitwarden
         }
+        if outline.structures.contains("accounts") { return .onePassword }
+        if !outline.structures.isDisjoint(with: ["auths", "credHelpers"]) { return .docker }
         guard items == nil, outline.structures.isEmpty else { throw foreign(outline) }
-        return .members
+        return .object
     }
 
     /// What tells the forms apart.
@@ -104,7 +114,6 @@ enum JSONExport {
     /// have, and what helps.
     private static let foreignForms: [(members: Set<String>, what: String, hint: String)] = [
         (["vaults"], "an export of Proton Pass", asCSV),
-        (["accounts"], "an export of 1Password", asCSV),
         (["items", "category"], "an export of Enpass", asCSV),
         (["header", "db"], "a backup of Aegis", "'valet otp add' stores an otpauth:// URI"),
         (["logins"], "Firefox's own file, which is encrypted", asCSV),
@@ -113,7 +122,7 @@ enum JSONExport {
             "'--from docker-config' reads a secret with the password of a registry"
         ),
     ]
-    private static let asCSV = "export the passwords as CSV in that program, and use '--from csv'"
+    private static let asCSV = "\(FileForm.asCSV), and use '--from csv'"
 
     private static func foreign(_ outline: Outline) -> CLIError {
         let members = outline.structures.union(outline.ofItems ?? [])

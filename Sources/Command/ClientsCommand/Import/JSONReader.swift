@@ -95,6 +95,26 @@ struct JSONReader {
         return hasEscapes ? try unescaped(range) : text.part(range)
     }
 
+    /// Reads a string; nil for an empty one.
+    mutating func content() throws(CLIError) -> SecretValue? {
+        let value = try string()
+        return value.byteCount > 0 ? value : nil
+    }
+
+    /// Reads a string that is not secret; nil for an empty one.
+    mutating func publicText() throws(CLIError) -> String? { try content()?.publicText }
+
+    /// Calls `body` at each element of the array that an object has under `name`. Passes over
+    /// another value.
+    mutating func each(
+        of name: String, _ body: (inout JSONReader) throws(CLIError) -> Void
+    ) throws(CLIError) {
+        guard kind == .object else { return }
+        try object { (member, reader) throws(CLIError) in
+            if member == name, reader.kind == .array { try reader.array(body) }
+        }
+    }
+
     /// Reads a number or literal, and returns its text.
     mutating func word() throws(CLIError) -> String {
         let start = position

@@ -14,8 +14,8 @@ enum LoginColumn: Hashable {
     case email
     /// Addresses that are separated by commas; a JSON array of them.
     case urls, urlList
-    /// A secret with the name of the column.
-    case field
+    /// A secret field with the name of the column, and one that is shown.
+    case field, shown
     /// A JSON array of objects with a label and a value.
     case fieldList
     /// From here on, a row has pairs of a label and a value. A last field without a pair is the
@@ -50,11 +50,12 @@ enum LoginColumn: Hashable {
         (.realm, ["httprealm", "realm"]),
         (.folder, ["group", "folder", "grouping"]),
         (.ended, ["archived", "trashed", "deleted"]),
+        (.shown, ["username2", "username3"]),
         (
             .field,
             [
-                "username2", "username3", "cardholdername", "cardnumber", "cvc", "pin",
-                "expirydate", "zipcode", "full_name", "phone_number", "address1", "address2",
+                "cardholdername", "cardnumber", "cvc", "pin", "expirydate", "zipcode", "full_name",
+                "phone_number", "address1", "address2",
                 "city", "country", "state", "account_holder", "cc_number", "code",
                 "expiration_month", "expiration_year", "routing_number", "account_number",
                 "issuing_bank", "number", "issue_date", "expiration_date", "place_of_issue",
@@ -107,11 +108,31 @@ struct LoginHeader {
             // The message does not quote the row, which may have secrets.
             throw CLIError(
                 .damaged, "line 1 of the CSV does not name columns of logins",
-                hint: "put a line such as 'name,url,username,password,notes' in front; for "
-                    + "Keeper, 'Folder,Title,Login,Password,Website Address,Notes,Shared "
-                    + "Folder,Custom Fields'")
+                hint: "put a line such as 'name,url,username,password,notes' in front; "
+                    + "'--from keeper' reads Keeper's tables, which have none")
         }
     }
+
+    /// Columns that one program alone writes; the first that fits counts.
+    private static let signs: [(columns: Set<String>, program: String)] = [
+        (["login_uri"], "Bitwarden"), (["formactionorigin"], "Firefox"),
+        (["createtime", "vault"], "Proton Pass"), (["additional_urls"], "NordPass"),
+        (["matchurl"], "RoboForm"), (["shared folder"], "Keeper"), (["grouping"], "LastPass"),
+        (["otpauth", "favorite"], "1Password"), (["otpauth", "title"], "Apple Passwords"),
+        (["otpurl"], "Dashlane"), (["username2"], "Dashlane"), (["account_name"], "Dashlane"),
+        (["group", "totp"], "KeePassXC"), (["account", "web site"], "KeePass"),
+        (["title", "field"], "Enpass"), (["name", "url", "username"], "a browser"),
+    ]
+
+    /// The program that writes such columns; nil if none is known.
+    var program: String? {
+        let names = Set(columns.map { $0.name.lowercased() })
+        return Self.signs.first { $0.columns.isSubset(of: names) }?.program
+    }
+
+    /// The first row that the tables of Keeper lack.
+    static let ofKeeper =
+        "Folder,Title,Login,Password,Website Address,Notes,Shared Folder,Custom Fields"
 
     /// Where pairs begin; nil if no column has them.
     var firstPair: Int? { columns.firstIndex { $0.column == .pairs } }

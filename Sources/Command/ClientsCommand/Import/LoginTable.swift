@@ -12,11 +12,17 @@ struct LoginTable {
     /// For each column, whether it has values that are not imported.
     private var unknown: [Bool]
 
-    /// The items of a table. The first row names the columns.
-    static func items(in input: SecretValue, _ scope: Scope) throws(CLIError) -> ImportedItems {
+    /// The items of a table.
+    ///
+    /// - Parameter head: The names of the columns; nil if the first row has them.
+    static func items(
+        in input: SecretValue, _ scope: Scope, under head: String? = nil
+    ) throws(CLIError) -> ImportedItems {
         var rows = try SeparatedRows(input)
-        guard let names = try rows.next() else { throw CLIError(.damaged, "the CSV is empty") }
-        let header = try LoginHeader(names.map { rows.value($0).publicText ?? "" })
+        var names = head.map { $0.split(separator: ",").map(String.init) }
+        if names == nil { names = try rows.next()?.map { rows.value($0).publicText ?? "" } }
+        guard let names else { throw CLIError(.damaged, "the CSV is empty") }
+        let header = try LoginHeader(names)
         rows.usesBackslashes = header.isKeePass
         var table = LoginTable(header, scope)
         while let row = try rows.next() {
@@ -92,8 +98,8 @@ struct LoginTable {
             login = ImportedLogin(source: "line \(line)")
         }
 
-        /// Adds a field. If a login has only one field of this kind, a second one becomes a
-        /// secret of its own.
+        /// Adds a field of the row. Where an entry has only one of this kind, a second one keeps
+        /// the name of its column.
         mutating func add(
             _ value: SecretValue, _ name: String, _ column: LoginColumn
         ) throws(CLIError) {
@@ -115,8 +121,9 @@ struct LoginTable {
             case .fieldList: try addFields(value)
             case .fieldText:
                 login.losses.append("its further fields are not imported from CSV; export JSON")
-            case .name, .username, .realm, .email, .password, .notes, .otp, .field, .pairs:
-                try login.addField(name, value)
+            case .name, .username, .realm, .email, .shown:
+                try login.addField(name, value, isSecret: false)
+            case .password, .notes, .otp, .field, .pairs: try login.addField(name, value)
             }
         }
 
@@ -134,7 +141,7 @@ struct LoginTable {
             if login.username == nil {
                 login.username = text
             } else if login.username != text {
-                try login.addField("email", email)
+                try login.addField("email", email, isSecret: false)
             }
             return login
         }
@@ -159,16 +166,19 @@ struct LoginTable {
         private mutating func addFields(_ list: SecretValue) throws(CLIError) {
             try readList(list) { (entry, reader) throws(CLIError) in
                 guard reader.kind == .object else { return }
-                var (label, value) = ("field", SecretValue?.none)
+                var (label, value, isSecret) = ("", SecretValue?.none, true)
                 try reader.object { (name, reader) throws(CLIError) in
                     guard reader.kind == .string else { return }
                     switch name {
                     case "label": label = try reader.string().publicText ?? label
                     case "value": value = try reader.string()
+                    case "type": isSecret = try reader.string().publicText != "text"
                     default: break
                     }
                 }
-                if let value, value.byteCount > 0 { try entry.login.addField(label, value) }
+                if let value, value.byteCount > 0 {
+                    try entry.login.addField(label, value, isSecret: isSecret)
+                }
             }
         }
 

@@ -14,13 +14,15 @@ struct PassListing {
     private var names: [String] = []
     private var found = ImportedItems()
     private var folderCount = 0
+    /// How many files age has encrypted.
+    private var ageCount = 0
 
     private static let maximumDepth = 32
     private static let suffix = ".gpg"
     /// What pass, gopass and git keep in a store.
     private static let others: Set<String> = [
         ".git", ".gitattributes", ".gitignore", ".gpg-id", ".gpg-id.sig", ".extensions",
-        ".public-keys",
+        ".public-keys", ".age-recipients",
     ]
 
     /// - Throws: ``ExitCode/notFound`` if there is no such folder.
@@ -37,6 +39,13 @@ struct PassListing {
     /// The files, and the entries that are left out.
     consuming func read() throws(CLIError) -> (names: [String], found: ImportedItems) {
         try list("", within: [root])
+        guard ageCount == 0 || !names.isEmpty else {
+            throw CLIError(
+                .failure,
+                "gopass has encrypted \(quoted(folder)) with age, which is not read",
+                hint: "copy the store, and let 'gopass convert --crypto gpgcli' encrypt it with gpg"
+            )
+        }
         return (names, found)
     }
 
@@ -93,11 +102,16 @@ struct PassListing {
             case _ where !entry.isText: "its name is not UTF-8; rename it"
             case .nothing: entry.isLink ? "the link leads nowhere" : "it cannot be read"
             case .special: "it is not a file"
+            case .file where entry.name.hasSuffix(".age"):
+                "it is encrypted with age, which is not read"
             case _ where !entry.name.hasSuffix(Self.suffix): "its name does not end in .gpg"
             case _ where entry.name == Self.suffix: "it has no name"
             case .file, .folder: nil
             }
-        if let reason { return found.skip(path, reason) }
+        if let reason {
+            if entry.name.hasSuffix(".age") { ageCount += 1 }
+            return found.skip(path, reason)
+        }
         guard names.count < ImportedItems.maximumCount else {
             throw .usage("the store has more than \(ImportedItems.maximumCount) entries")
         }

@@ -5,13 +5,15 @@ internal import ValetCLI
 internal import ValetSealing
 internal import ValetSystem
 
-/// The store of `pass`, the password manager: a folder of files that gpg decrypts. Each file
-/// becomes a secret with its path as name.
+/// The store of `pass` or gopass: a folder of files that gpg decrypts. Each file becomes a secret
+/// with its path as name. ``PassEntry`` takes a file apart.
 struct PassStore {
     /// Without a slash at its end.
     private let folder: String
     private let scope: Scope
     private let skipsUnreadable: Bool
+    /// Whether an entry is one value, with all its lines.
+    private let keepsWhole: Bool
 
     private static let gpgPaths = ["/usr/bin/gpg", "/usr/local/bin/gpg"]
     private static let maximumByteCount = 16 << 20
@@ -23,18 +25,32 @@ struct PassStore {
         "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
     ]
 
-    /// - Parameter skipsUnreadable: Whether the import leaves out files that gpg cannot decrypt.
-    init(folder: String?, skipsUnreadable: Bool, _ scope: Scope) throws(CLIError) {
-        let environment = Environment.ofProcess
-        let standard =
-            environment.text("PASSWORD_STORE_DIR")
-            ?? environment.text("HOME").map { $0 + "/.password-store" }
-        guard let path = folder ?? standard, !path.isEmpty else {
+    init(_ values: ParsedValues, _ scope: Scope) throws(CLIError) {
+        let isGopass = values[ImportHelp.from] == "gopass"
+        let standard = isGopass ? Self.folderOfGopass : Self.folderOfPass
+        guard let path = values[ImportHelp.file] ?? standard, !path.isEmpty else {
             throw .usage("expected the folder of the store")
         }
-        self.folder = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        folder = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
         self.scope = scope
-        self.skipsUnreadable = skipsUnreadable
+        skipsUnreadable = values.has(ImportHelp.skipUnreadable)
+        keepsWhole = values.has(ImportHelp.whole)
+    }
+
+    private static var folderOfPass: String? {
+        let environment = Environment.ofProcess
+        return environment.text("PASSWORD_STORE_DIR")
+            ?? environment.text("HOME").map { $0 + "/.password-store" }
+    }
+
+    private static var folderOfGopass: String? {
+        let environment = Environment.ofProcess
+        let data =
+            environment.text("XDG_DATA_HOME")
+            ?? environment.text("HOME").map { $0 + "/.local/share" }
+        let own = data.map { $0 + "/gopass/stores/root" }
+        // Older versions share the folder of pass.
+        return own.flatMap { FileIdentity(of: $0) == nil ? nil : $0 } ?? folderOfPass
     }
 
     /// All entries, in the order of their names.
@@ -56,7 +72,10 @@ struct PassStore {
             }
             readCount += 1
             let key = String(name.dropLast(".gpg".count))
-            try found.add(ImportedItem(key, value.withoutOnlyNewline, in: scope, from: name))
+            let entry = PassEntry(value, isWhole: keepsWhole)
+            var item = ImportedItem(key, entry.value, in: scope, from: name)
+            item.fields = entry.fields
+            try found.add(item)
         }
         // If gpg can decrypt no file, the import fails: it would skip them all.
         if readCount == 0, let first = names.first { throw Self.unreadable(first) }
@@ -90,17 +109,6 @@ struct PassStore {
         } catch {
             guard error.code != .timedOut else { return nil }
             throw CLIError(.failure, "gpg cannot be run: \(error)")
-        }
-    }
-}
-
-extension SecretValue {
-    /// The value without its line end if it is one line of text, otherwise the value itself.
-    fileprivate var withoutOnlyNewline: SecretValue {
-        withBytes { bytes in
-            guard bytes.firstIndex(of: UInt8(ascii: "\n")) == bytes.count - 1 else { return self }
-            let isCRLF = bytes.count > 1 && bytes[bytes.count - 2] == UInt8(ascii: "\r")
-            return SecretValue(copying: bytes.extracting(0..<(bytes.count - (isCRLF ? 2 : 1))))
         }
     }
 }
