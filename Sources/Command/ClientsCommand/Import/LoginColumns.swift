@@ -44,7 +44,7 @@ enum LoginColumn: Hashable {
             .otp,
             [
                 "totp", "otp", "otpauth", "otpurl", "otpsecret", "login_totp", "one-time password",
-                "tfc:keeper",
+                "tfc:keeper", "2fa",
             ]
         ),
         (.realm, ["httprealm", "realm"]),
