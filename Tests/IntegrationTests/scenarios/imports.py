@@ -6,9 +6,11 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import termios
 import time
+import zipfile
 
 from kills import calls, chosen, killed, report
 from support import (COMMAND, CRASH_TEST, Skip, expect, is_listening, kill_session, need,
@@ -63,7 +65,8 @@ def with_collisions(world):
     expect(counts(report) == {"replaced": 1, "same": 2} and world.get("B") == "other", report)
     # Two values for one name in the source.
     twice = b"D=1\nD=1\nD=2\n"
-    imported(world, "dotenv", input=twice, code=73)
+    told = world.run("import", "--from", "dotenv", input=twice)
+    expect(told.code == 73 and "the file has two values for 'D': nothing" in told.err, told)
     expect(counts(imported(world, "dotenv", "--skip-existing", input=twice)) ==
            {"added": 1, "same": 1, "kept": 1} and world.get("D") == "1", "the first")
     imported(world, "dotenv", "--replace", input=twice)
@@ -164,6 +167,17 @@ def that_are_large(world):
     process.wait()
     found = stored()
     expect(0 < len(found) < count, f"{len(found)} items")
+    # An interrupt says how many are in.
+    before = len(found)
+    process = world.start([COMMAND, "import", "--from", "csv", path],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    wait_for(lambda: len(stored()) > before, "more items")
+    process.send_signal(signal.SIGINT)
+    outcome = world.finish(process)
+    found = stored()
+    told = f"interrupted: {len(found) - before} of {count - before} items are stored; import again"
+    expect(outcome.code == -signal.SIGINT and told in outcome.err, outcome.err)
+    expect(before < len(found) < count, f"{len(found)} items")
     report = imported(world, "csv", path)
     expect(counts(report) == {"added": count - len(found), "same": len(found)}, counts(report))
     expect(len(stored()) == count and world.get("other") == "y", "the rest")
@@ -305,6 +319,59 @@ def of_entries(world):
     imported(world, "csv", input=head + b"Note,,,,text,\n")
     expect(world.run("get", "Note").out == b"", "a value")
     expect(world.run("get", "Note", "--field", "note").out == b"text", "the note")
+
+
+# Promise: 4.4
+@scenario
+def without_a_source(world):
+    """valet import finds out what a file is, says so, and reads the archive of 1Password."""
+    need("unzip")
+
+    def file(name, data):
+        path = os.path.join(world.folder, name)
+        with open(path, "wb") as out:
+            out.write(data)
+        return path
+
+    def tried(*words, code=0):
+        outcome = world.run("import", "--dry-run", *words)
+        expect(outcome.code == code, words, outcome)
+        return outcome.err + outcome.out.decode()
+    table = b"name,url,username,password\nA,https://a.example,ann,p\n"
+    for data, what in (
+            (table, "a table of logins of a browser"), (b"A=1\n", "a .env file"),
+            (b'{"a":"1"}', "a JSON object with names and secrets"),
+            (b"machine a.example login u password p\n", "a netrc file")):
+        told = tried(file("given", data))
+        expect(f"is read as {what}\n" in told and "would import: 1 added" in told, told)
+    for data, code, what in (
+            (b"\x03\xd9\xa2\x9a\x67\xfb\x4b\xb5", 65, "an encrypted database of KeePass"),
+            (b'{"encrypted":true,"items":[]}', 65, "the export is encrypted"),
+            (b"hello\n", 64, "cannot tell what"), (b"PK\x03\x04", 65, "none of 1Password")):
+        told = tried(file("given", data), code=code)
+        expect(what in told and "would import" not in told, told)
+    for maker in ("chrome", "firefox", "bitwarden"):
+        expect("1 added" in tried("--from", maker, file("given", table)), maker)
+    expect("but a .env file" in tried("--from", "chrome", file("given", b"A=1\n"), code=65), "maker")
+    keeper = file("given", b"Web,K,ann,p,https://k.example,n,,pin,9\n")
+    expect("internet  k.example  ann" in tried("--from", "keeper", keeper), "keeper")
+    tried(code=64)
+    tried(world.folder, code=64)
+    # The archive of 1Password.
+    item = {"state": "active", "overview": {"title": "One", "url": "https://one.example"},
+            "details": {"loginFields": [
+                {"value": "ann", "designation": "username", "fieldType": "T"},
+                {"value": "p", "designation": "password", "fieldType": "P"}],
+                "sections": [{"fields": [{"title": "PIN", "value": {"concealed": "9"}}]}]}}
+    path = os.path.join(world.folder, "-a[b].1pux")
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("export.data", json.dumps(
+            {"accounts": [{"vaults": [{"items": [item, {**item, "state": "archived"}]}]}]}))
+    report = imported(world, "1password", path)
+    expect(names(report) == [("internet", "one.example", "ann")], report)
+    expect(report["skipped"] == [{"source": "One (item 2)", "reason": "it is archived"}], report)
+    pin = world.run("get", "ann", "--server", "one.example", "--field", "PIN")
+    expect(pin.out == b"9", pin)
 
 
 @scenario

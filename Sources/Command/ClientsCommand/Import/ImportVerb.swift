@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 internal import ValetCLI
 internal import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSealing
+internal import ValetSystem
 
 /// `valet import`: reads a source, stores its items unless any is in conflict, compares the stored
 /// items with the source, and shows the result for each item.
@@ -32,6 +34,8 @@ struct ImportVerb {
     private struct Step {
         let imported: ImportedItem
         var action: Action
+        /// Whether the source itself has another value for it.
+        var isOfSource = false
     }
 
     init(_ given: ParsedValues, _ context: Context) throws(CLIError) {
@@ -64,16 +68,37 @@ struct ImportVerb {
             try show(steps, found.skipped, isDone: isDone)
         }
         if conflictCount > 0, !isDryRun {
-            throw CLIError(
-                .alreadyThere,
-                "items exist already with another value or accessibility (\(conflictCount)): "
-                    + "nothing was changed",
-                hint: policy == nil
-                    ? "choose '--replace' or '--skip-existing'"
-                    : "remove those with another accessibility, choose one of several with the "
-                        + "options that 'valet get' names, or use '--skip-existing'")
+            throw conflict(steps.filter { $0.action == .conflict })
         }
         return .success
+    }
+
+    /// What the source is called in messages.
+    private var sourceTitle: String {
+        switch values[ImportHelp.from] {
+        case "pass"?, "gopass"?: "the store"
+        case "secret-service"?: "the keyring"
+        default: "the file"
+        }
+    }
+
+    private func conflict(_ steps: [Step]) -> CLIError {
+        if let first = steps.first, steps.allSatisfy(\.isOfSource) {
+            let name = first.imported.description.name
+            let others = steps.count > 1 ? ", and \(steps.count - 1) more such entries" : ""
+            return CLIError(
+                .alreadyThere,
+                "\(sourceTitle) has two values for \(quoted(name))\(others): nothing was changed",
+                hint: "'--replace' takes the last of them, '--skip-existing' the first")
+        }
+        return CLIError(
+            .alreadyThere,
+            "items exist already with another value or accessibility (\(steps.count)): "
+                + "nothing was changed",
+            hint: policy == nil
+                ? "choose '--replace' or '--skip-existing'"
+                : "remove those with another accessibility, choose one of several with the "
+                    + "options that 'valet get' names, or use '--skip-existing'")
     }
 
     // MARK: Plan
@@ -105,7 +130,8 @@ struct ImportVerb {
             if let other, !steps[other].imported.whole.isEqual(to: item.whole) {
                 // The source has two values for one item.
                 switch policy {
-                case nil: steps.append(Step(imported: item, action: .conflict))
+                case nil:
+                    steps.append(Step(imported: item, action: .conflict, isOfSource: true))
                 case .skipExisting: steps.append(Step(imported: item, action: .keep))
                 case .replace:
                     let isNew = steps[other].action == .add
@@ -176,6 +202,8 @@ struct ImportVerb {
         let line = ProgressLine("storing", on: context.console)
         defer { line.end() }
         var (rest, storedCount) = (chosen[...], 0)
+        // An end between two transactions is told.
+        let signals = HeldSignals([SIGINT, SIGTERM, SIGHUP])
         while !rest.isEmpty {
             line.show(rest.startIndex, of: chosen.count)
             let batch = Self.batch(of: rest)
@@ -187,7 +215,20 @@ struct ImportVerb {
             } catch {
                 throw error.after(storing: storedCount, of: chosen.count, again: "import")
             }
+            guard signals.haveArrived else { continue }
+            line.end()
+            context.console.note("valet: interrupted: \(Self.state(storedCount, chosen.count))")
+            break
         }
+        signals.release()
+        // A process that survives the signal has not imported everything.
+        guard rest.isEmpty else { throw CLIError(.failure, "the import was interrupted") }
+    }
+
+    private static func state(_ storedCount: Int, _ count: Int) -> String {
+        storedCount == count
+            ? "all \(count) items are stored"
+            : "\(storedCount) of \(count) items are stored; import again to store the others"
     }
 
     /// The first steps, as many as one transaction writes.
