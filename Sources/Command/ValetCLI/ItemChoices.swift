@@ -19,7 +19,7 @@ extension ItemTarget {
         if case .password(let search) = form, search.itemID != nil {
             // Its name also finds its former values.
             guard let item = try detailsIfAny() else { return self }
-            return login(PasswordSearch(item), named: key)
+            return login(PasswordSearch(item.asNew), named: key)
         }
         guard case .secret = form, !scope.isIdentifierChosen, let key else { return self }
         let services = try services()
@@ -42,7 +42,7 @@ extension ItemTarget {
         items = distinct(items)
         guard let item = items.first else { return self }
         guard items.count == 1 else { throw several(items) }
-        var login = login(PasswordSearch(item), named: item.name)
+        var login = login(PasswordSearch(item.asNew), named: item.name)
         login.alias = "'\(Escaping.printable(key))' is its \(Self.aspect(of: item, called: key))"
         return login
     }

@@ -32,7 +32,7 @@ extension ItemTarget {
         let value = try make()
         do {
             // Checks and stores in one step: another program may just have stored a secret.
-            noteMove(try store(value, ifAbsent: !replaces), console)
+            noteChange(try store(value, ifAbsent: !replaces), console)
         } catch {
             throw error.code == .alreadyThere ? refusal : error
         }

@@ -78,31 +78,38 @@ struct PasswordSearch: Hashable, Sendable {
     }
 
     /// The search for one item by its whole name, wherever it is read.
-    init(_ item: StoredItem) {
+    init(_ item: NewItem) {
         classes = [item.itemClass]
-        attributes = item.asNew.attributes
+        attributes = item.attributes
         group = item.accessGroup
         synchronizable = item.isSynchronizable ? .synchronizedOnly : .localOnly
     }
 
-    /// The searches of ``attributes``, one for each class, then those of ``canonical``.
-    var queries: [ItemQuery] {
-        let typed = attributes
-        let others = canonical.map { canonical in
+    /// The searches for ``attributes``, and those for ``canonical``, which count only if the first
+    /// ones find nothing.
+    var groups: [[ItemQuery]] {
+        var groups = [queries(attributes)]
+        guard var canonical else { return groups }
+        var others = queries(canonical)
+        if attributes[.protocol] == nil, canonical[.protocol] != nil {
             // An item may lack the protocol of a URL.
-            canonical.filter { $0.key != .protocol || typed[.protocol] != nil }
+            canonical[.protocol] = Attribute.protocol.defaultValue
+            others += queries(canonical)
         }
-        return [typed, others].compactMap(\.self).flatMap { attributes in
-            classes.map { itemClass in
-                var query = ItemQuery(
-                    itemClass, attributes: attributes, accessGroup: group,
-                    synchronizable: synchronizable)
-                query.protectionClass = protectionClass
-                query.reference = itemID.map {
-                    PersistentReference(itemClass: itemClass, itemID: $0)
-                }
-                return query
-            }
+        groups.append(others)
+        return groups
+    }
+
+    var queries: [ItemQuery] { groups.flatMap(\.self) }
+
+    private func queries(_ attributes: ItemAttributes) -> [ItemQuery] {
+        classes.map { itemClass in
+            var query = ItemQuery(
+                itemClass, attributes: attributes, accessGroup: group,
+                synchronizable: synchronizable)
+            query.protectionClass = protectionClass
+            query.reference = itemID.map { PersistentReference(itemClass: itemClass, itemID: $0) }
+            return query
         }
     }
 
@@ -111,15 +118,32 @@ struct PasswordSearch: Hashable, Sendable {
         itemID != nil || attributes[.service] != nil || attributes[.server] != nil
     }
 
-    /// What the first searches find that find anything: an exact name comes before its canonical
-    /// form.
+    /// What the first of ``groups`` finds that finds anything: an exact name comes before its
+    /// canonical form.
+    ///
+    /// - Parameter each: The results of ``queries``.
     func found(in each: [FoundItems<StoredItem>]) -> FoundItems<StoredItem> {
-        for start in stride(from: 0, to: each.count, by: classes.count) {
-            let end = min(start + classes.count, each.count)
-            let found = FoundItems(joining: Array(each[start..<end]))
+        var rest = each[...]
+        for group in groups {
+            let found = FoundItems(joining: Array(rest.prefix(group.count)))
             if !found.isEmpty { return found }
+            rest = rest.dropFirst(group.count)
         }
         return FoundItems()
+    }
+
+    /// Whether `item`, which this search has found, has a port, a path or another protocol than
+    /// https, and nothing in this search says so.
+    func leavesOpen(_ item: ItemAttributes) -> Bool {
+        func has(_ attribute: Attribute, otherThan usual: [AttributeValue?]) -> Bool {
+            guard itemID == nil, let value = item[attribute],
+                attributes[attribute] == nil, canonical?[attribute] == nil
+            else { return false }
+            return !usual.compactMap(\.self).contains { attribute.matches($0, value) }
+        }
+        return has(.port, otherThan: [Attribute.port.defaultValue])
+            || has(.path, otherThan: [Attribute.path.defaultValue])
+            || has(.protocol, otherThan: [Attribute.protocol.defaultValue, .text("htps")])
     }
 }
 
@@ -190,7 +214,7 @@ struct ItemTarget {
 
     private static let named: [(Attribute, String)] = [
         (.service, "service"), (.server, "server"), (.protocol, "protocol"), (.port, "port"),
-        (.account, "account"), (.label, "label"),
+        (.path, "path"), (.account, "account"), (.label, "label"),
     ]
 
     // MARK: - Reading
@@ -274,9 +298,9 @@ struct ItemTarget {
             let found = try requesting(keychain.attempt(session.contents(of: queries)))
             guard let (_, items) = try oneService(in: found) else { return false }
             return try requesting(items.hasItem())
-        case .password:
-            let found = try requesting(keychain.find(queries))
-            return try requesting(FoundItems(joining: found).hasItem())
+        case .password(let search):
+            let found = try requesting(keychain.find(search.queries))
+            return try requesting(search.found(in: found).hasItem())
         }
     }
 

@@ -18,16 +18,18 @@ extension ItemTarget {
         ifAbsent isOnlyIfAbsent: Bool
     ) throws(CLIError) -> StoredSecret {
         guard !isOnlyIfAbsent else {
-            // Also fails for a damaged password, which an added one would set aside. One that a
-            // plain `set` would change may have attributes that the command line leaves out.
-            guard try !relaxed(search, keepingLabel: false).contains() else { throw alreadyThere }
-            return try addPassword(value, details, search)
+            // Also fails for a damaged password, which an added one would set aside.
+            let existing = try replaceable(search)
+            guard let first = existing.first else {
+                return try addPassword(value, details, search)
+            }
+            throw existing.count == 1 ? target(of: first.asNew).alreadyThere : alreadyThere
         }
         return try keychain.repeating(title) { () throws(CLIError) -> StoredSecret? in
             guard let (existing, moved) = try foreseenPassword(search) else {
                 let new = try addition(of: value, details, search)
                 try requesting(keychain.attempt(session.set([new])))
-                return StoredSecret(item: new.item, origin: nil)
+                return StoredSecret(item: new.item, old: nil)
             }
             return try set(existing, to: moved, (value, details), search)
         }
@@ -40,14 +42,9 @@ extension ItemTarget {
     func foreseenPassword(
         _ search: PasswordSearch
     ) throws(CLIError) -> (old: StoredItem, new: NewItem)? {
-        // An account alone may be that of any program.
-        guard search.namesPlace || search.attributes[.label] != nil else { return nil }
-        // The label and how it is kept choose among several, and else are what it gets.
-        var found = try detailsIfAny()
-        for keepsLabel in [true, false] where found == nil {
-            found = try relaxed(search, keepingLabel: keepsLabel).detailsIfAny()
-        }
-        guard let old = found else { return nil }
+        let existing = try replaceable(search)
+        guard let old = existing.first else { return nil }
+        guard existing.count == 1 else { throw several(existing) }
         let (accessibility, isCloud) = scope.keeping(
             old.protectionClass, isCloud: old.isSynchronizable)
         var new = old.asNew
@@ -55,8 +52,35 @@ extension ItemTarget {
         return (old, new)
     }
 
-    /// The target without what it sets in a password that exists.
-    private func relaxed(_ search: PasswordSearch, keepingLabel keepsLabel: Bool) -> ItemTarget {
+    /// The passwords that a new value may be for. A port and a protocol that the command line gives
+    /// are those of the password, and what it leaves out may be anything. The label and how it is
+    /// kept choose among several, and else are what the password gets.
+    private func replaceable(_ search: PasswordSearch) throws(CLIError) -> [StoredItem] {
+        // An account alone may be that of any program.
+        guard search.namesPlace || search.attributes[.label] != nil else { return [] }
+        let searches = [search] + [true, false].map { relaxed(search, keepingLabel: $0) }
+        for search in searches {
+            let found = try requesting(keychain.find(search.queries))
+            let items = try requesting(search.found(in: found).items)
+            if !items.isEmpty { return items }
+        }
+        return []
+    }
+
+    /// The target of a password that was found: its title has all parts of its name if the command
+    /// line leaves some of them open that tell it from the usual one.
+    func target(of item: NewItem) -> ItemTarget {
+        guard case .password(let search) = form, search.leavesOpen(item.attributes) else {
+            return self
+        }
+        return ItemTarget(
+            scope: scope, key: key, form: .password(PasswordSearch(item)), keychain: keychain)
+    }
+
+    /// The search without what it sets in a password that exists.
+    private func relaxed(
+        _ search: PasswordSearch, keepingLabel keepsLabel: Bool
+    ) -> PasswordSearch {
         var wanted = search
         let isLabelAlone = key == nil && search.attributes.allSatisfy { $0.key == .label }
         if !keepsLabel, !isLabelAlone, search.namesPlace {
@@ -65,7 +89,7 @@ extension ItemTarget {
             if wanted.classes.count > 1 { wanted.classes = [.genericPassword] }
         }
         (wanted.protectionClass, wanted.synchronizable) = (nil, .any)
-        return ItemTarget(scope: scope, key: key, form: .password(wanted), keychain: keychain)
+        return wanted
     }
 
     /// Returns nil if another program has removed the item, or changed one that moves.
@@ -94,7 +118,7 @@ extension ItemTarget {
         let count = try keychain.unlessChanged(
             session.update(
                 wanted, update, value: contents.value, fields: contents.details.fields))
-        return count.map { _ in StoredSecret(item: new, origin: isMoved ? old : nil) }
+        return count.map { _ in StoredSecret(item: new, old: old) }
     }
 
     private func addition(
@@ -113,7 +137,7 @@ extension ItemTarget {
         do {
             // One step of the keychain: looking first would miss what another program adds.
             _ = try keychain.attempt(session.perform(ItemTransfer(additions: [new])))
-            return StoredSecret(item: new.item, origin: nil)
+            return StoredSecret(item: new.item, old: nil)
         } catch {
             throw error.code == .duplicateItem ? alreadyThere : CLIError(error)
         }

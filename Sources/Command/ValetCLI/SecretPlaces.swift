@@ -14,8 +14,11 @@ internal import ValetSealing
 struct StoredSecret {
     /// The item as it is now.
     let item: NewItem
+    /// The item as it was before; nil if it is new.
+    let old: NewItem?
+
     /// The item as it was before; nil if it did not move, or is new.
-    let origin: NewItem?
+    var origin: NewItem? { old == item ? nil : old }
 }
 
 extension ItemTarget {
@@ -114,9 +117,11 @@ extension ItemTarget {
         let wanted = placement
         let (found, choice) = try requesting(keychain.attempt(session.place(wanted)))
         switch choice {
-        case .set(let service): return StoredSecret(item: service.item(name), origin: nil)
+        case .set(let service):
+            let item = service.item(name)
+            return StoredSecret(item: item, old: found.isEmpty ? nil : item)
         case .move(let old, let new):
-            return StoredSecret(item: new.item(name), origin: old.item(name))
+            return StoredSecret(item: new.item(name), old: old.item(name))
         case .nothing where isOnlyIfAbsent: throw alreadyThere
         case .nothing: throw ambiguous(found)
         }

@@ -39,6 +39,9 @@ enum SetCommand {
                 + "set the same name at once.",
             "At a terminal, asks before it replaces a secret, then asks for the new secret twice, "
                 + "without echo. A typed secret has one line: use standard input for several.",
+            "A password for --server is that of the port and protocol that are given. If they are "
+                + "not, it may be any login of the account there, if there is one alone, and the "
+                + "answer names a port, path or protocol that it has.",
             "A secret is never read from the command line or the environment, which other "
                 + "programs can see. An empty secret is refused, because empty input usually means "
                 + "that the program before the pipe failed.",
@@ -100,7 +103,7 @@ enum SetCommand {
                 hint: "'valet remove' removes a secret")
         }
         let stored = try target.store(value, details, ifAbsent: isOnlyIfAbsent)
-        target.noteMove(stored, context.console)
+        target.noteChange(stored, context.console)
         target.noteIfTooLargeToTravel(value, stored, context.console)
         report(target, value, wasMoved: stored.origin != nil, values, context.console)
         if !context.console.isInputTerminal {
@@ -182,11 +185,17 @@ extension ItemTarget {
         }
     }
 
-    /// Says that an item was moved, if it was.
-    func noteMove(_ stored: StoredSecret, _ console: any Console) {
-        guard let origin = stored.origin else { return }
+    /// Says that an item was moved, if it was, and which one was changed, if the command line does
+    /// not say that.
+    func noteChange(_ stored: StoredSecret, _ console: any Console) {
+        let target = stored.old.map(target) ?? self
+        guard let origin = stored.origin else {
+            if target.title != title { console.note("valet: changed \(target.title)") }
+            return
+        }
         console.note(
-            "valet: moved \(title): it was \(origin.keeping), and is \(stored.item.keeping)")
+            "valet: moved \(target.title): it was \(origin.keeping), and is "
+                + stored.item.keeping)
         keychain.noteFormerValues(of: [(origin, stored.item)])
     }
 
@@ -197,13 +206,16 @@ extension ItemTarget {
     fileprivate func askAboutReplacing(
         isOnlyIfAbsent: Bool, isAgreed: Bool, _ console: any Console
     ) throws(CLIError) {
-        var question = "Replace \(title) in \(place)"
+        var asked = self
         var places: (old: String, new: String)?
         switch form {
         case .secret: places = try foreseen().map { ($0.old.place, $0.new.place) }
         case .password(let search):
             do {
-                places = try foreseenPassword(search).map { ($0.old.asNew.keeping, $0.new.keeping) }
+                if let (old, new) = try foreseenPassword(search) {
+                    asked = target(of: old.asNew)
+                    places = (old.asNew.keeping, new.keeping)
+                }
             } catch {
                 // A new value takes the place of a damaged one.
                 guard error.isOfDamagedItem else { throw error }
@@ -211,7 +223,8 @@ extension ItemTarget {
             }
         }
         guard let (old, new) = places else { return }
-        guard !isOnlyIfAbsent else { throw alreadyThere }
+        guard !isOnlyIfAbsent else { throw asked.alreadyThere }
+        var question = "Replace \(asked.title) in \(place)"
         if new != old { question += ", and move it from \(old) to \(new)" }
         try console.requireConsent(to: question + "?", isGiven: isAgreed)
     }
