@@ -8,17 +8,28 @@ internal import ValetKeychainServices
 internal import ValetKeychainStore
 internal import ValetSealing
 
+/// The logins that KEY may lead to.
+enum LoginKind {
+    case present
+    case presentOrRemoved
+    /// Present and removed ones that have former values. Without any, the present ones.
+    case withFormerValues
+}
+
 extension ItemTarget {
     /// This target if KEY is the name of a secret, else the one login that has KEY as its label,
     /// host or service. This target, too, if there is no such login, or if an identifier was given.
     ///
-    /// - Parameter includesRemoved: Whether removed secrets and logins count.
+    /// - Parameter kind: Which logins count. The name of a removed secret counts unless they are to
+    ///   be present.
     /// - Throws: ``ExitCode/usage`` for several logins; ``ExitCode/damaged`` if a damaged item may
     ///   be one of them.
-    func orLogin(orRemoved includesRemoved: Bool = false) throws(CLIError) -> ItemTarget {
+    func orLogin(_ kind: LoginKind = .present) throws(CLIError) -> ItemTarget {
         if case .password(let search) = form, search.itemID != nil {
             // Its name also finds its former values.
-            guard let item = try detailsIfAny() else { return self }
+            var item = try detailsIfAny()
+            if item == nil, kind != .present { item = try removed(search.queries).first }
+            guard let item else { return self }
             return login(PasswordSearch(item.asNew), named: key)
         }
         guard case .secret = form, !scope.isIdentifierChosen, let key else { return self }
@@ -32,16 +43,15 @@ extension ItemTarget {
         let logins = loginQueries(key)
         let found = try requesting(
             keychain.attempt(
-                session.find(secrets + logins, former: includesRemoved ? secrets : [])))
+                session.find(secrets + logins, former: kind == .present ? [] : secrets)))
         guard found.each.prefix(secrets.count).allSatisfy(\.isEmpty), found.former.isEmpty else {
             return self
         }
         let present = FoundItems(joining: Array(found.each.dropFirst(secrets.count)))
-        var items = try requesting(present.items)
-        if items.isEmpty, includesRemoved { items = try removed(logins) }
-        items = distinct(items)
+        var items = distinct(try requesting(present.items))
+        if kind != .present { items = try withRemoved(items, logins, kind) }
         guard let item = items.first else { return self }
-        guard items.count == 1 else { throw several(items) }
+        guard items.count == 1 else { throw several(items, orRemoved: kind != .present) }
         var login = login(PasswordSearch(item.asNew), named: item.name)
         login.alias = "'\(Escaping.printable(key))' is its \(Self.aspect(of: item, called: key))"
         return login
@@ -51,10 +61,23 @@ extension ItemTarget {
         ItemTarget(scope: scope, key: name, form: .password(search), keychain: keychain)
     }
 
-    /// The logins that former values are of.
+    /// The logins that count, of `present` ones and of those that are removed.
+    private func withRemoved(
+        _ present: [StoredItem], _ logins: [ItemQuery], _ kind: LoginKind
+    ) throws(CLIError) -> [StoredItem] {
+        let removed = try distinct(removed(logins))
+        guard kind == .withFormerValues else { return present + removed }
+        let former = try present.having { (item) throws(CLIError) in
+            try requesting(
+                !keychain.attempt(session.formerItems([item.asNew.nameQuery])).isEmpty)
+        }
+        return former.isEmpty && removed.isEmpty ? present : former + removed
+    }
+
+    /// The removed logins that former values are of, the last removed first.
     private func removed(_ logins: [ItemQuery]) throws(CLIError) -> [StoredItem] {
         let former = try requesting(keychain.attempt(session.formerItems(logins)))
-        return try former.filter { $0.item != nil || !$0.hasItem }
+        let items = try former.filter { $0.item != nil || !$0.hasItem }
             .map { (former) throws(CLIError) in
                 guard let item = former.item else {
                     throw CLIError(
@@ -63,6 +86,9 @@ extension ItemTarget {
                 }
                 return item
             }
+        return try items.having { (item) throws(CLIError) in
+            try requesting(keychain.items([item.asNew.nameQuery])).isEmpty
+        }
     }
 
     /// The searches for logins that have `key` as their label, service or host.
@@ -103,20 +129,29 @@ extension ItemTarget {
     private static let shownCount = 20
 
     /// The error for several passwords.
-    func several(_ items: [StoredItem]) -> CLIError {
-        choosing(among: items, .usage("\(items.count) passwords match"))
+    ///
+    /// - Parameter includesRemoved: Whether they may be removed ones.
+    func several(_ items: [StoredItem], orRemoved includesRemoved: Bool = false) -> CLIError {
+        let match = includesRemoved ? "match, or did" : "match"
+        return choosing(
+            among: items, orRemoved: includesRemoved, .usage("\(items.count) passwords \(match)"))
     }
 
     /// An error with a line for each item that may be meant.
-    func choosing(among items: [StoredItem], _ error: CLIError) -> CLIError {
-        choosing(
-            error,
-            items.prefix(Self.shownCount).map(words), of: items.count)
+    ///
+    /// - Parameter includesRemoved: Whether the verb also finds removed items.
+    func choosing(
+        among items: [StoredItem], orRemoved includesRemoved: Bool = false, _ error: CLIError
+    ) -> CLIError {
+        let lines = items.prefix(Self.shownCount).map { words(for: $0, orRemoved: includesRemoved) }
+        return choosing(error, lines, of: items.count)
     }
 
     /// The KEY and options that choose an item, and no other one.
-    func words(for item: StoredItem) -> String {
-        ItemWords(item, rivals: rivals(of: item), self).line
+    ///
+    /// - Parameter includesRemoved: Whether the verb also finds removed items.
+    func words(for item: StoredItem, orRemoved includesRemoved: Bool = false) -> String {
+        ItemWords(item, rivals: rivals(of: item, orRemoved: includesRemoved), self).line
     }
 
     /// The error for several secrets of one name.
@@ -143,24 +178,34 @@ extension ItemTarget {
 
     /// The other items that a command line finds which names no more than the account of `item`
     /// and its valet, service or server.
-    private func rivals(of item: StoredItem) -> [StoredItem] {
-        var found = FoundItems<StoredItem>()
+    private func rivals(of item: StoredItem, orRemoved includesRemoved: Bool) -> [StoredItem] {
+        let queries: [ItemQuery]
         if item.owner.isValet {
             var valet = scope
             valet.identifier = item.owner.name.isEmpty ? nil : item.owner.name
-            let queries = valet.services.map { PasswordName(item.name, in: $0).query }
-            // An error counts as "none": the items that are known are shown all the same.
-            found = FoundItems(joining: (try? keychain.find(queries)) ?? [])
+            queries = valet.services.map { PasswordName(item.name, in: $0).query }
         } else {
             let owner: Attribute = item.itemClass == .internetPassword ? .server : .service
-            let query = ItemQuery(
-                item.itemClass,
-                attributes: item.attributes.filter { [.account, owner].contains($0.key) },
-                accessGroup: scope.requester.group, synchronizable: .any)
-            found = FoundItems(joining: (try? keychain.find([query])) ?? [])
+            let name = item.attributes.filter { [.account, owner].contains($0.key) }
+            let canonical = name.withCanonicalServer?.filter { $0.key != .protocol }
+            queries = [name, canonical].compactMap(\.self).map { attributes in
+                ItemQuery(
+                    item.itemClass, attributes: attributes, accessGroup: scope.requester.group,
+                    synchronizable: .any)
+            }
         }
+        // An error counts as "none": the items that are known are shown all the same.
+        let found =
+            (try? keychain.attempt(
+                session.find(queries, former: includesRemoved ? queries : []))) ?? Findings()
         var damage: KeychainFailure?
-        return found.readable(noting: &damage).filter { $0.reference != item.reference }
+        let others = found.items.readable(noting: &damage).filter {
+            $0.reference != item.reference
+        }
+        guard !item.owner.isValet else { return others }
+        // Former values of one name are one item, even if it was removed and stored again.
+        let place = SecretPlace(item)
+        return (others + found.former.compactMap(\.item)).filter { SecretPlace($0) != place }
     }
 }
 
@@ -211,13 +256,16 @@ struct ItemWords {
             addPlace(isCloud: item.isSynchronizable)
             rivals = alike
         }
-        let peers = rivals.filter { $0.protectionClass == item.protectionClass }
-        if peers.count < rivals.count, ProtectionClass.offered.contains(item.protectionClass) {
-            _ = add(ItemOptions.accessibility, item.protectionClass.word)
-            rivals = peers
+        guard item.owner.isValet else {
+            if !isNamed || !rivals.isEmpty {
+                _ = add(PasswordOptions.item, Hexadecimal.text(item.reference.itemID))
+            }
+            return
         }
-        if !item.owner.isValet, !isNamed || !rivals.isEmpty {
-            _ = add(PasswordOptions.item, Hexadecimal.text(item.reference.itemID))
+        if rivals.contains(where: { $0.protectionClass != item.protectionClass }),
+            ProtectionClass.offered.contains(item.protectionClass)
+        {
+            _ = add(ItemOptions.accessibility, item.protectionClass.word)
         }
     }
 
@@ -290,5 +338,16 @@ struct ItemWords {
         return key.hasPrefix("-")
             ? (options + ["--", word]).joined(separator: " ")
             : ([word] + options).joined(separator: " ")
+    }
+}
+
+extension [StoredItem] {
+    /// The items for which `isIncluded` is true.
+    fileprivate func having(
+        _ isIncluded: (StoredItem) throws(CLIError) -> Bool
+    ) throws(CLIError) -> [StoredItem] {
+        var items: [StoredItem] = []
+        for item in self where try isIncluded(item) { items.append(item) }
+        return items
     }
 }

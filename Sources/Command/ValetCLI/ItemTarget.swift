@@ -28,11 +28,11 @@ struct ItemSelection: Hashable, Sendable {
     }
 
     /// Like ``target(_:)``, for a verb about an item that exists: KEY may also be what a login is
-    /// known by, ``ItemTarget/orLogin(orRemoved:)``.
+    /// known by, ``ItemTarget/orLogin(_:)``.
     func existing(
-        _ context: Context, orRemoved includesRemoved: Bool = false
+        _ context: Context, _ kind: LoginKind = .present
     ) throws(CLIError) -> ItemTarget {
-        try target(context).orLogin(orRemoved: includesRemoved)
+        try target(context).orLogin(kind)
     }
 
     private func form(_ key: String?) -> ItemTarget.Form {

@@ -42,7 +42,7 @@ enum GetCommand {
     ) throws(CLIError) -> ExitCode {
         let number = try FormerValue.number(values)
         let target = try ItemOptions.selection(values).existing(
-            context, orRemoved: number != nil)
+            context, number == nil ? .present : .withFormerValues)
         let field = try FieldName.given(values)
         let value =
             if let number {

@@ -58,7 +58,7 @@ enum HistoryCommand {
             if let damage = removed.damage { throw damage }
             return .success
         }
-        let target = try ItemOptions.selection(values).existing(context, orRemoved: true)
+        let target = try ItemOptions.selection(values).existing(context, .withFormerValues)
         let found = try target.history().former
         if found.isEmpty, try !target.exists() {
             throw target.error(KeychainFailure(.itemNotFound, during: "list former values"))
@@ -149,7 +149,7 @@ enum UndoCommand {
             try bringBack(NamePattern(pattern, isPart: false), values, context)
             return .success
         }
-        let target = try ItemOptions.selection(values).existing(context, orRemoved: true)
+        let target = try ItemOptions.selection(values).existing(context, .withFormerValues)
         let former = try target.bringBack(FormerValue.number(values) ?? 1)
         if values.has(ItemOptions.json) {
             context.console.afterEffect { () throws(CLIError) in
@@ -295,7 +295,8 @@ extension ItemTarget {
         }
         let count = max(items.count, Set(found.former.compactMap(\.name)).count)
         guard count > 1 else { return }
-        throw choosing(among: items, .usage("\(count) passwords match, or did"))
+        throw choosing(
+            among: items, orRemoved: true, .usage("\(count) passwords match, or did"))
     }
 
     /// - Parameter number: 1 for the last former value.

@@ -139,12 +139,15 @@ enum RemoveCommand {
         _ target: ItemTarget, _ values: ParsedValues
     ) throws(CLIError) -> ItemTarget {
         guard !values.has(ifExists) else { return target }
-        let found = try target.orLogin(orRemoved: values.has(purge))
+        let found = try target.orLogin(values.has(purge) ? .presentOrRemoved : .present)
         guard let alias = found.alias, values.has(KeyOptions.yes) else { return found }
         let error = CLIError(
             .notFound, "no \(target.title) in \(target.place), but \(found.title): \(alias)")
-        guard let item = try found.detailsIfAny() else { throw error }
-        throw found.choosing(among: [item], error)
+        let purges = values.has(purge)
+        var item = try found.detailsIfAny()
+        if item == nil, purges { item = try found.history().former.first?.item }
+        guard let item else { throw error }
+        throw found.choosing(among: [item], orRemoved: purges, error)
     }
 
     private static func remove(

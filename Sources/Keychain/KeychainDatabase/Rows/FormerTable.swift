@@ -164,7 +164,9 @@ extension RowKeys {
             let run = try search.startFormer(store)
             found += try store.rows(run, hasher).filter(search.mayFind)
         }
-        return found
+        guard let reference = query.reference else { return found }
+        // A damaged one may have it.
+        return found.filter { $0.sound.map { $0.header.reference == reference } ?? true }
     }
 }
 
