@@ -75,6 +75,7 @@ struct SecretMove {
                 throw .usage(
                     "all \(moving.count) are there already", hint: "say where to move them")
             }
+            try checkThatPlacesDiffer(moves)
             return try perform(transfer, replacing: transfer.deletions.count) ? moves : nil
         }
         let isDry = values.has(MoveOptions.dryRun)
@@ -91,6 +92,9 @@ struct SecretMove {
         return .success
     }
 
+    private static let loginPlaces =
+        "'--to-app', '--to-group', '--to-cloud', '--to-local' or '--to-accessibility' moves it"
+
     /// An item and what becomes of it.
     private struct Move {
         let old: StoredItem
@@ -98,6 +102,27 @@ struct SecretMove {
 
         var isLogin: Bool { !old.owner.isValet }
         var newName: String { ListedItem.text(new.attributes[.account]) }
+    }
+
+    /// Refuses two items that would have one name: one shared, say, and one on this device alone.
+    private func checkThatPlacesDiffer(_ moves: [Move]) throws(CLIError) {
+        var known: [SecretPlace: StoredItem] = [:]
+        for move in moves {
+            let group = move.new.accessGroup ?? AccessGroup("")
+            let other = known.updateValue(move.old, forKey: SecretPlace(move.new, in: group))
+            guard let other else { continue }
+            let target = ItemTarget(scope: from, key: nil, form: .secret, keychain: source)
+            throw target.choosing(
+                among: [other, move.old],
+                .usage(
+                    "two of the items would both be \(newTitle(move)) in \(place(of: move)): "
+                        + "nothing was moved"))
+        }
+    }
+
+    private func newTitle(_ move: Move) -> String {
+        move.isLogin
+            ? "\(quoted(move.newName)) of \(quoted(move.old.owner.name))" : quoted(move.newName)
     }
 
     /// Whether logins have no place at the destination.
@@ -177,7 +202,7 @@ struct SecretMove {
             guard !items.isEmpty else {
                 throw CLIError(.notFound, "no secret in \(from.place(of: source)) is chosen")
             }
-            let named = secrets.filter(\.owner.isValet).sorted { $0.name < $1.name }
+            let named = password == nil ? secrets.sorted { $0.name < $1.name } : []
             for (one, next) in zip(named, named.dropFirst()) where one.name == next.name {
                 // An error: two secrets would have one name.
                 _ = try ItemTarget(scope: from, key: one.name, form: .secret, keychain: source)
@@ -206,7 +231,10 @@ struct SecretMove {
         if !others.isEmpty { try replace(move, others, &transfer) }
         let isHere = existing.count > others.count
         if isHere, move.new == item.asNew {
-            throw .usage("\(item.title) is there already", hint: "say where to move it: '--to-id'")
+            throw .usage(
+                "\(item.title) is there already",
+                hint: move.isLogin
+                    ? Self.loginPlaces : "say where to move it: '--to-id', for example")
         }
         guard keepsSource else {
             return transfer.changes.append(.init(item.version, to: move.new, value: nil))
@@ -240,7 +268,7 @@ struct SecretMove {
         } else if leavesLogins {
             throw .usage(
                 "\(item.title) is a password of no valet: '--to-id' has no place for it",
-                hint: "'--to-app', '--to-group', '--to-cloud' and '--to-accessibility' move it")
+                hint: Self.loginPlaces)
         } else if to.requester != from.requester {
             new.accessGroup = to.requester.group ?? usualGroup
         }

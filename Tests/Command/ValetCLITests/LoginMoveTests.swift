@@ -115,6 +115,49 @@ import ValetSealing
         #expect(bench.items.count { $0.name == "nina" && $0.owner.name == "b.example" } == 3)
     }
 
+    @Test(arguments: [["move"], ["move", "--force"], ["copy-to"]])
+    func `do not go to one place together, and a dry run says so, too`(_ verb: [String]) throws {
+        for isCloud in [false, true] {
+            try bench.addLogin("nina", at: "b.example", isCloud: isCloud)
+        }
+        let words = verb + ["--all", "--to-app", "other", "--to-cloud"]
+        for more in [["--dry-run"], []] {
+            #expect(bench.run(words + more) == .usage)
+            #expect(bench.console.notes.joined().contains("would both be 'nina' of 'b.example'"))
+            #expect(
+                bench.choices == ["nina --server b.example --cloud", "nina --server b.example --local"]
+                    || bench.choices
+                        == ["nina --server b.example --local", "nina --server b.example --cloud"])
+        }
+        #expect(bench.items.allSatisfy { $0.accessGroup.rawValue == "valet" })
+        let twin = ["nina", "--server", "b.example", "--local"]
+        #expect(bench.run(["move"] + twin + words.suffix(3)) == .success)
+    }
+
+    @Test func `of two valets do not take one name in a third one`() throws {
+        for name in ["x", "y"] {
+            let service = ServiceName.standard(
+                .valet, identifier: name, accessibility: "AccessibleWhenUnlocked")
+            try bench.add(
+                NewItem(
+                    .genericPassword,
+                    attributes: [
+                        .account: .text("k"), .service: .text(service), .label: .text("L"),
+                    ]))
+        }
+        for more in [["--dry-run"], []] {
+            #expect(bench.run(["move", "--all", "--label", "L", "--to-id", "z"] + more) == .usage)
+            #expect(bench.choices.sorted() == ["k --id x", "k --id y"])
+        }
+        #expect(bench.run("get", "k", "--id", "z") == .notFound)
+    }
+
+    @Test func `that are there already are told what would move them`() {
+        #expect(bench.run(["move"] + nina + ["--to-local"]) == .usage)
+        let text = bench.console.notes.joined()
+        #expect(text.contains("'--to-app'") && !text.contains("'--to-id'"))
+    }
+
     @Test(arguments: [
         ["rename", "--account", "tok", "new"], ["move", "--account", "tok", "--to-key", "new"],
     ])

@@ -116,6 +116,17 @@ extension Bench {
         #expect(bench.choices == ["nina --server github.com"])
     }
 
+    @Test(arguments: [["GitHub"], ["GitHub", "a"]])
+    func `gets the same answer of a dry run as of remove --yes`(_ keys: [String]) {
+        var answers: [[String]] = []
+        for option in ["--dry-run", "--yes"] {
+            #expect(bench.run(["remove", option] + keys) == .notFound)
+            #expect(bench.choices == ["nina --server github.com"])
+            answers.append(bench.console.notes)
+        }
+        #expect(answers[0] == answers[1] && bench.items.count == 4)
+    }
+
     @Test func `removes a login once that two keys lead to`() {
         bench.console.isInputTerminal = true
         bench.console.answer = true

@@ -140,7 +140,9 @@ enum RemoveCommand {
     ) throws(CLIError) -> ItemTarget {
         guard !values.has(ifExists) else { return target }
         let found = try target.orLogin(values.has(purge) ? .presentOrRemoved : .present)
-        guard let alias = found.alias, values.has(KeyOptions.yes) else { return found }
+        guard let alias = found.alias, values.has(KeyOptions.yes) || values.has(dryRun) else {
+            return found
+        }
         let error = CLIError(
             .notFound, "no \(target.title) in \(target.place), but \(found.title): \(alias)")
         let purges = values.has(purge)
