@@ -44,10 +44,42 @@ struct GitCredentials {
 
     private func get(_ request: GitRequest) throws(CLIError) {
         if try writeFirst(of: try matches(request), request) { return }
-        let others = try logins.serving(request.place, request.username)
-        if try writeFirst(of: Self.sorted(requesting(others.items)), request) { return }
-        let strays = try logins.straysServing(request.place, request.username)
-        _ = try writeFirst(of: Self.sorted(requesting(strays.items)), request)
+        for place in places(request) {
+            let found = try logins.serving(place.login, request.username).filter(place.takes)
+            if try writeFirst(of: Self.sorted(requesting(found.items)), request) { return }
+            let strays = try logins.straysServing(place.login, request.username)
+                .filter(place.takes)
+            if try writeFirst(of: Self.sorted(requesting(strays.items)), request) { return }
+        }
+    }
+
+    /// Where the password for a request may be, besides in an item of git's: at its place, else
+    /// without the path that git sends with `credential.useHttpPath`, because a person names none.
+    private func places(
+        _ request: GitRequest
+    ) -> [(login: LoginPlace, takes: (StoredItem) -> Bool)] {
+        let place = request.place
+        guard place.path?.isEmpty == false,
+            let host = LoginPlace(
+                scheme: place.scheme, server: place.server, port: place.port, path: "")
+        else { return [(place, { _ in true })] }
+        return [(place, { _ in true }), (host, { !Self.isOwn($0) })]
+    }
+
+    /// What a person or another program has stored for a request, as far as it can be read.
+    private func others(
+        _ request: GitRequest, _ username: String?, noting damage: inout KeychainFailure?
+    ) throws(CLIError) -> [StoredItem] {
+        // Among the strays, a damaged one may be that of any server.
+        var strayDamage: KeychainFailure?
+        var items: [StoredItem] = []
+        for place in places(request) {
+            let found =
+                try logins.serving(place.login, username).readable(noting: &damage)
+                + logins.straysServing(place.login, username).readable(noting: &strayDamage)
+            items += found.filter(place.takes)
+        }
+        return items
     }
 
     /// Writes the first password that git can use; returns false if there is none.
@@ -108,22 +140,25 @@ struct GitCredentials {
         attributes[.account] = .text(username)
         attributes[.authenticationType] = LoginPlace.authenticationType
         attributes[.label] = .text(request.place.server)
-        if try isKept(secret.encoded, for: username, request) { return }
+        if try isKept(secret, for: username, request) { return }
         try logins.store(.internetPassword, attributes, secret.encoded)
     }
 
     /// Whether git got this password from an item of another program, which it has approved: that
     /// stays the only one.
     private func isKept(
-        _ value: SecretValue, for username: String, _ request: GitRequest
+        _ secret: GitSecret, for username: String, _ request: GitRequest
     ) throws(CLIError) -> Bool {
         var attributes = Self.attributes(of: request)
         attributes[.account] = .text(username)
         guard try logins.found(.internetPassword, attributes).isEmpty else { return false }
         // A damaged item does not have the value.
         var damage: KeychainFailure?
-        let others = try logins.serving(request.place, username).readable(noting: &damage)
-        for item in Self.sorted(others) where try logins.has(item, value) { return true }
+        for item in Self.sorted(try others(request, username, noting: &damage)) {
+            // A person's value may end in a newline, which git does not get.
+            let isSame = try logins.has(item, secret.encoded) { GitSecret(parsing: $0)?.encoded }
+            if isSame { return true }
+        }
         return false
     }
 
@@ -133,12 +168,7 @@ struct GitCredentials {
         var damage: KeychainFailure?
         try logins.retrying { () throws(CLIError) in
             damage = nil
-            let (place, username) = (request.place, request.username)
-            // Among the strays, a damaged one may be that of any server.
-            var strayDamage: KeychainFailure?
-            let found =
-                try logins.serving(place, username).readable(noting: &damage)
-                + logins.straysServing(place, username).readable(noting: &strayDamage)
+            let found = try others(request, request.username, noting: &damage)
             var refused: [StoredItem] = []
             for item in Self.sorted(found) where try isRefused(item, request) {
                 refused.append(item)
@@ -319,7 +349,8 @@ struct GitSecret {
         return text.value()
     }
 
-    /// Reads an item's value; nil for one that git could misread.
+    /// Reads an item's value; nil for one that git could misread. A newline at the end, as `echo`
+    /// writes it, belongs to no field.
     init?(parsing value: SecretValue) {
         let parsed: GitSecret? = value.withBytes { bytes in
             let lines = bytes.lines
@@ -333,9 +364,7 @@ struct GitSecret {
             }
             let end = lines.first?.upperBound ?? 0
             let first = bytes.extracting(0..<end)
-            // A newline at the end belongs to no field.
-            guard first.firstIndex(of: 0) == nil, first.firstIndex(of: UInt8(ascii: "\r")) == nil,
-                lines.count > 1 || end == bytes.count
+            guard first.firstIndex(of: 0) == nil, first.firstIndex(of: UInt8(ascii: "\r")) == nil
             else { return nil }
             let key = fields.texts["authtype"] == nil ? "password" : "credential"
             fields.secrets[key] = SecretValue(copying: first)

@@ -94,15 +94,14 @@ struct Logins {
     }
 
     /// The internet passwords for a place that a person or another program may have stored: of any
-    /// authentication type, with the protocol of the place or none, with any path, or that of the
-    /// place.
+    /// authentication type, with the protocol of the place, or for https without one, with any
+    /// path, or that of the place.
     ///
     /// - Parameter account: nil for all accounts.
     func serving(_ place: LoginPlace, _ account: String?) throws(CLIError) -> FoundItems<StoredItem>
     {
         let attributes = Self.attributes(of: place, account)
-        let protocols = [place.attributes[.protocol], Attribute.protocol.defaultValue]
-        let queries = protocols.map { code in
+        let queries = place.protocols.map { code in
             var query = ItemQuery(
                 .internetPassword, attributes: attributes, accessGroup: group, synchronizable: .any)
             query.attributes[.protocol] = code
@@ -278,10 +277,15 @@ struct Logins {
     /// Whether an item has this value, so that it need not be written. Never asks the user: an item
     /// with an access control counts as one with another value, and so does one whose value is
     /// damaged.
-    func has(_ item: StoredItem, _ value: SecretValue) throws(CLIError) -> Bool {
+    ///
+    /// - Parameter read: What counts of the item's value; nil for none of it.
+    func has(
+        _ item: StoredItem, _ value: SecretValue,
+        read: (SecretValue) -> SecretValue? = { $0 }
+    ) throws(CLIError) -> Bool {
         guard item.accessControl == nil else { return false }
         do {
-            return try self.value(of: item)?.isEqual(to: value) ?? false
+            return try self.value(of: item).flatMap(read)?.isEqual(to: value) ?? false
         } catch {
             guard error.code == .damaged else { throw error }
             return false
@@ -417,21 +421,27 @@ extension StoredItem {
             isSynchronizable: isSynchronizable, protectionClass: protectionClass)
     }
 
-    /// Whether an internet password is for the protocol and port of a place. Those without a
-    /// protocol are for every one.
+    /// Whether an internet password is for the protocol and port of a place.
     fileprivate func serves(_ place: LoginPlace) -> Bool {
         let code = attributes[.protocol] ?? .number(0)
         let port = UInt16(exactly: attributes[.port]?.asNumber ?? 0)
         let own = port.flatMap {
             LoginPlace(scheme: place.scheme, server: place.server, port: $0, path: nil)
         }
-        let codes = [place.attributes[.protocol], Attribute.protocol.defaultValue]
         return own?.port == place.port
-            && codes.compactMap(\.self).contains { Attribute.protocol.matches($0, code) }
+            && place.protocols.contains { Attribute.protocol.matches($0, code) }
     }
 
     /// An attribute as text; nil if it is missing or no text.
     func text(_ attribute: Attribute) -> String? { attributes[attribute]?.asText }
+}
+
+extension LoginPlace {
+    /// The protocols of passwords for this place. One without a protocol is for https.
+    fileprivate var protocols: [AttributeValue] {
+        let none = scheme == "https" ? Attribute.protocol.defaultValue : nil
+        return [attributes[.protocol], none].compactMap(\.self)
+    }
 }
 
 extension ItemAttributes {
