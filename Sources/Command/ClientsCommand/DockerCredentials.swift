@@ -60,21 +60,7 @@ struct DockerCredentials {
 
     private func get() throws(CLIError) {
         let url = try serverURL()
-        var found = try items(at: url)
-        if found.isEmpty {
-            let strays = try logins.strays(Self.attributes(of: url))
-            found = try requesting(strays.items).newestFirst
-        }
-        var secret: SecretValue?
-        if found.isEmpty {
-            for item in try others(at: url) where secret == nil {
-                secret = try logins.value(of: item).flatMap(Self.password)
-                found = [item]
-            }
-        } else {
-            secret = try logins.value(of: found[0])
-        }
-        guard let item = found.first, let username = item.text(.account), let secret else {
+        guard let (item, secret) = try usable(at: url), let username = item.text(.account) else {
             throw Self.notFound
         }
         guard secret.isUTF8 else {
@@ -89,6 +75,24 @@ struct DockerCredentials {
         secret.withBytes { answer.appendJSONString($0) }
         answer.append("}\n")
         try console.write(answer.value())
+    }
+
+    /// The last item that docker has stored for a registry, else the last one of another program
+    /// that docker can use.
+    private func usable(
+        at url: String
+    ) throws(CLIError) -> (item: StoredItem, secret: SecretValue)? {
+        var own = try items(at: url)
+        if own.isEmpty {
+            let strays = try logins.strays(Self.attributes(of: url))
+            own = try requesting(strays.items).newestFirst
+        }
+        if let item = own.first { return try logins.value(of: item).map { (item, $0) } }
+        for item in try others(at: url) {
+            let secret = try logins.value(of: item).flatMap(Self.password)
+            if let secret { return (item, secret) }
+        }
+        return nil
     }
 
     private func store() throws(CLIError) {
