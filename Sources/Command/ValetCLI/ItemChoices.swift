@@ -17,8 +17,9 @@ enum LoginKind {
 }
 
 extension ItemTarget {
-    /// This target if KEY is the name of a secret, else the one login that has KEY as its label,
-    /// host or service. This target, too, if there is no such login, or if an identifier was given.
+    /// This target if KEY is the name of a secret, else the one item of an enclave valet with that
+    /// name, or the one login that has KEY as its label, host or service. This target, too, if
+    /// there is none. A given identifier excludes logins.
     ///
     /// - Parameter kind: Which logins count. The name of a removed secret counts unless they are to
     ///   be present.
@@ -32,7 +33,7 @@ extension ItemTarget {
             guard let item else { return self }
             return login(PasswordSearch(item.asNew), named: key)
         }
-        guard case .secret = form, !scope.isIdentifierChosen, let key else { return self }
+        guard case .secret = form, let key else { return self }
         let services = try services()
         guard services.isEmpty else {
             var target = self
@@ -40,7 +41,9 @@ extension ItemTarget {
             return target
         }
         let secrets = scope.services.map { PasswordName(key, in: $0).query }
-        let logins = loginQueries(key)
+        let logins =
+            scope.enclaveServices.map { PasswordName(key, in: $0).query }
+            + (scope.isIdentifierChosen ? [] : loginQueries(key))
         let found = try requesting(
             keychain.attempt(
                 session.find(secrets + logins, former: kind == .present ? [] : secrets)))
@@ -50,9 +53,11 @@ extension ItemTarget {
         let present = FoundItems(joining: Array(found.each.dropFirst(secrets.count)))
         var items = distinct(try requesting(present.items))
         if kind != .present { items = try withRemoved(items, logins, kind) }
+        if items.isEmpty, !scope.isIdentifierChosen { items = try strays(key) }
         guard let item = items.first else { return self }
         guard items.count == 1 else { throw several(items, orRemoved: kind != .present) }
         var login = login(PasswordSearch(item.asNew), named: item.name)
+        guard !item.owner.isValet else { return login }
         login.alias = "'\(Escaping.printable(key))' is its \(Self.aspect(of: item, called: key))"
         return login
     }
@@ -110,10 +115,51 @@ extension ItemTarget {
         }
     }
 
+    /// The logins of the host and port in KEY that were stored in another form: with capitals, or
+    /// with the port that the protocol has anyway.
+    ///
+    /// - Throws: ``ExitCode/damaged`` if one is found, and a damaged one may be another one.
+    private func strays(_ key: String) throws(CLIError) -> [StoredItem] {
+        // A name of another kind needs no search through all logins.
+        guard key.utf8.contains(where: { ".:".utf8.contains($0) }), LoginAddress(key) != nil else {
+            return []
+        }
+        let name: ItemAttributes = [.server: .text(key)]
+        let wanted = name.withCanonicalServer ?? name
+        var query = ItemQuery(
+            .internetPassword, accessGroup: scope.requester.group,
+            synchronizable: scope.synchronizable)
+        if scope.isAccessibilityChosen { query.protectionClass = scope.accessibility }
+        var damage: KeychainFailure?
+        let found = FoundItems(joining: try requesting(keychain.find([query])))
+            .readable(noting: &damage).filter { $0.attributes.isLogin(of: wanted) }
+        if !found.isEmpty, let damage { throw CLIError(damage) }
+        return distinct(found)
+    }
+
+    /// Says which passwords have the name of a new secret as their label, host or service, and what
+    /// changes them, as far as they can be read.
+    func noteLogins(_ console: any Console) {
+        guard case .secret = form, !scope.isIdentifierChosen, let key,
+            let found = try? session.find(loginQueries(key)).items
+        else { return }
+        var damage: KeychainFailure?
+        let items = distinct(found.readable(noting: &damage))
+        guard let first = items.first else { return }
+        let others =
+            items.count == 1
+            ? "\(title) is the \(Self.aspect(of: first, called: key)) of a password, too"
+            : "\(items.count) passwords have the label, host or service \(title), too"
+        console.note("valet: stored a new secret: \(others): \(CommandKeychain.titles(items))")
+        for item in items.prefix(3) {
+            console.hint("'valet set \(words(for: item))' changes that password")
+        }
+    }
+
     /// The logins among items that several searches have found, each once.
     private func distinct(_ items: [StoredItem]) -> [StoredItem] {
         var known: Set<SecretPlace> = []
-        return items.filter { !$0.owner.isValet && known.insert(SecretPlace($0)).inserted }
+        return items.filter { !$0.owner.isOfSecrets && known.insert(SecretPlace($0)).inserted }
     }
 
     private static func aspect(of item: StoredItem, called key: String) -> String {
@@ -180,7 +226,7 @@ extension ItemTarget {
     /// and its valet, service or server.
     private func rivals(of item: StoredItem, orRemoved includesRemoved: Bool) -> [StoredItem] {
         let queries: [ItemQuery]
-        if item.owner.isValet {
+        if item.owner.isOfSecrets {
             var valet = scope
             valet.identifier = item.owner.name.isEmpty ? nil : item.owner.name
             queries = valet.services.map { PasswordName(item.name, in: $0).query }
@@ -202,7 +248,7 @@ extension ItemTarget {
         let others = found.items.readable(noting: &damage).filter {
             $0.reference != item.reference
         }
-        guard !item.owner.isValet else { return others }
+        guard !item.owner.isOfSecrets else { return others }
         // Former values of one name are one item, even if it was removed and stored again.
         let place = SecretPlace(item)
         return (others + found.former.compactMap(\.item)).filter { SecretPlace($0) != place }
@@ -237,7 +283,7 @@ struct ItemWords {
         self.init(target.scope.requester)
         let isNamed = addName(of: item, hasGroup: target.scope.requester.group != nil)
         var rivals = rivals
-        if !item.owner.isValet {
+        if !item.owner.isOfSecrets {
             for (option, attribute) in Self.filters {
                 guard let value = item.attributes[attribute], value != attribute.defaultValue,
                     let text = Self.text(value, of: attribute)
@@ -256,7 +302,7 @@ struct ItemWords {
             addPlace(isCloud: item.isSynchronizable)
             rivals = alike
         }
-        guard item.owner.isValet else {
+        guard item.owner.isOfSecrets else {
             if !isNamed || !rivals.isEmpty {
                 _ = add(PasswordOptions.item, Hexadecimal.text(item.reference.itemID))
             }
@@ -292,7 +338,7 @@ struct ItemWords {
     private mutating func addName(of item: StoredItem, hasGroup: Bool) -> Bool {
         if let account = item.attributes[.account]?.text, Self.isSafe(account) { key = account }
         let owner = item.owner
-        guard !owner.isValet else {
+        guard !owner.isOfSecrets else {
             let usual = hasGroup ? "" : Scope.ofCommand.identifier
             return owner.name == usual || add(ItemOptions.identifier, owner.name)
         }
@@ -349,5 +395,24 @@ extension [StoredItem] {
         var items: [StoredItem] = []
         for item in self where try isIncluded(item) { items.append(item) }
         return items
+    }
+}
+
+extension ItemAttributes {
+    /// Whether an internet password is for a server in its canonical form, and for its port, if it
+    /// has one.
+    fileprivate func isLogin(of place: ItemAttributes) -> Bool {
+        let own = withCanonicalServer ?? self
+        guard let server = place[.server]?.asText, own[.server]?.asText == server else {
+            return false
+        }
+        guard let port = place[.port]?.asNumber else { return true }
+        let scheme = own[.protocol]?.asText.map(NetworkProtocol.name) ?? "https"
+        let ports = [port, own[.port]?.asNumber ?? 0].map { number in
+            UInt16(exactly: number).flatMap {
+                LoginPlace(scheme: scheme, server: server, port: $0, path: nil)?.port
+            }
+        }
+        return ports[0] != nil && ports[0] == ports[1]
     }
 }

@@ -380,14 +380,13 @@ struct ItemTarget {
     private func isReachable(_ item: StoredItem) -> Bool {
         let isOwn = item.accessGroup.rawValue == keychain.applicationIdentifier
         return switch item.owner.kind {
-        case .enclaveValet: false
         case .valet, .cloudValet: isOwn && ProtectionClass.offered.contains(item.protectionClass)
-        case .generic, .internet: true
+        case .enclaveValet, .generic, .internet: true
         }
     }
 
     private func hint(to item: StoredItem) -> String {
-        guard item.owner.isValet else {
+        guard item.owner.isOfSecrets else {
             return "another program stored it as a password: '\(words(for: item))' chooses it"
         }
         let identifier = item.owner.name

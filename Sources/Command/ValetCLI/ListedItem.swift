@@ -154,6 +154,7 @@ extension ListedItem {
         ("  cloud", "true for an item of an iCloud valet, which the devices of a circle share"),
         ("  byteCount", "the size of the value; null without a value"),
         ("  modified", "ISO 8601, as 2001-01-01T00:00:00Z"),
+        ("  id", "for --item, which chooses this item alone; null in a backup"),
     ]
 
     var modifiedText: String? { modified.flatMap(Timestamp.text) }
@@ -190,6 +191,8 @@ extension ListedItem {
             "accessibility": .string(accessibility), "requires": .text(requirement),
             "cloud": .flag(isCloud), "byteCount": .number(byteCount),
             "modified": .text(modifiedText),
+            // In a backup it is the position.
+            "id": .text(id.count == 16 ? Hexadecimal.text(id) : nil),
         ])
     }
 }
@@ -225,6 +228,9 @@ package struct ItemOwner: Hashable, Sendable {
     package let name: String
 
     var isValet: Bool { kind != .generic && kind != .internet }
+
+    /// Whether it is a valet whose items the command stores, so that a name in it is one secret.
+    var isOfSecrets: Bool { kind == .valet || kind == .cloudValet }
 
     /// The owner of generic passwords with `service` in `group`.
     package init(service: String, group: AccessGroup) {

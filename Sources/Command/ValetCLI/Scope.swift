@@ -56,6 +56,19 @@ package struct Scope: Hashable, Sendable {
         return [first] + (local + shared).filter { $0 != first }
     }
 
+    /// The enclave valets of that application and identifier, whose items only programs store.
+    var enclaveServices: [PasswordService] {
+        let services = [false, true].flatMap { asksOnce in
+            EnclaveDemand.allCases.map { demand in
+                ValetIdentity(
+                    identifier: identifier, group: requester.group.map { ValetIdentity.Group($0) },
+                    enclave: demand, asksOnce: asksOnce
+                ).items
+            }
+        }
+        return services.filter(allows)
+    }
+
     /// Those of ``services`` that the command line allows: all, unless it chooses.
     package var chosenServices: [PasswordService] { services.filter(allows) }
 

@@ -178,9 +178,9 @@ struct SecretPlace: Hashable {
 
     private init(_ item: NewItem, in group: AccessGroup, amongAll isAmongAll: Bool) {
         let owner = ItemOwner(item.itemClass, item.attributes, in: group)
-        let names = owner.isValet ? [.account] : item.itemClass.primaryKeyAttributes
+        let isPlain = owner.isOfSecrets
+        let names = isPlain ? [.account] : item.itemClass.primaryKeyAttributes
         attributes = item.attributes.filter { names.contains($0.key) }
-        let isPlain = owner.kind == .cloudValet || owner.kind == .valet
         self.owner = isPlain ? ItemOwner(kind: .valet, name: owner.name) : owner
         isSynchronizable = item.isSynchronizable && !isPlain
         self.group = isAmongAll ? group : nil

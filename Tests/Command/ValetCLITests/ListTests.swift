@@ -150,15 +150,17 @@ import ValetSealing
     @Test func `valet list writes a JSON object if asked to`() {
         bench.run("remove", "b", "--yes")
         bench.run("list", "--json")
+        let id = bench.items.map { Hexadecimal.text($0.reference.itemID) }.joined()
         #expect(
             bench.console.outputText == """
                 {"items":[{"name":"a","owner":"default","kind":"valet","group":"valet",\
                 "label":"","protocol":null,"port":null,"path":null,"authentication":null,\
                 "realm":null,\
                 "accessibility":"when-unlocked","requires":null,"cloud":false,"byteCount":3,\
-                "modified":"2001-01-01T00:00:00Z"}]}
+                "modified":"2001-01-01T00:00:00Z","id":"\(id)"}]}
 
                 """)
+        #expect(bench.run("get", "--item", id) == .success && bench.console.outputText == "one")
     }
 
     @Test func `valet list shows the other items if one is damaged, and reports it`() throws {

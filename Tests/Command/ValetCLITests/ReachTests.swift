@@ -116,6 +116,49 @@ extension Bench {
         #expect(bench.choices == ["nina --server github.com"])
     }
 
+    @Test(arguments: [
+        "GitLab.com", "gitlab.com", "GITLAB.com:443", "https://gitlab.com", "gitlab.com:443",
+    ])
+    func `leads to a login whose host was stored in another form`(_ key: String) throws {
+        try bench.addLogin("lena", at: "GitLab.com", [.protocol: .text("htps")])
+        try bench.addLogin("port", at: "GitLab.com", [.port: .number(8443)])
+        bench.run("remove", "--server", "GitLab.com", "--port", "8443", "--yes")
+        #expect(bench.value(key) == "lena")
+        #expect(bench.value("gitlab.com:8443") == nil)
+        try bench.addLogin("other", at: "GitLab.com", [.port: .number(8443)])
+        #expect(bench.value("gitlab.com:8443") == "other")
+        #expect(bench.value("github.com:443") == "nina")
+    }
+
+    @Test func `is the name of an item of an enclave valet, which needs the user`() throws {
+        let identity = ValetIdentity(
+            identifier: "default", enclave: .devicePasscode, asksOnce: false)
+        try bench.store.keychain.setPasscode(Bench.passcode(Bench.passcode))
+        try bench.add(identity.item("sealed"))
+        #expect(bench.run("contains", "sealed") == .success)
+        #expect(bench.run("show", "sealed") == .success)
+        #expect(bench.run("show", "sealed", "--id", "default") == .success)
+        #expect(bench.run("show", "sealed", "--id", "other") == .notFound)
+        #expect(bench.choices.isEmpty)
+        #expect(bench.run("get", "sealed") != .notFound)
+        #expect(bench.run("remove", "sealed", "--yes") == .success)
+        #expect(bench.run("contains", "sealed") == .notFound)
+    }
+
+    @Test(arguments: [["GitHub", "label"], ["github.com", "host"], ["mail", "service"]])
+    func `becomes the name of a new secret, and set says of which login it is the label`(
+        _ words: [String]
+    ) {
+        #expect(bench.run("set", words[0], input: [65]) == .success)
+        let notes = bench.console.notes.joined(separator: "\n")
+        #expect(notes.contains("is the \(words[1]) of a password, too"))
+        #expect(notes.contains("--ser") && notes.contains("changes that password"))
+        #expect(bench.run("set", words[0], input: [66]) == .success)
+        #expect(bench.console.notes.isEmpty)
+        #expect(bench.run("set", "nothing else", input: [66]) == .success)
+        #expect(bench.console.notes.isEmpty)
+    }
+
     @Test(arguments: [["GitHub"], ["GitHub", "a"]])
     func `gets the same answer of a dry run as of remove --yes`(_ keys: [String]) {
         var answers: [[String]] = []

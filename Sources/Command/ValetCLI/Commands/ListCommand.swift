@@ -50,6 +50,10 @@ enum ListCommand {
                 + "are escaped. At a terminal, a line fits its width: long names are shortened, "
                 + "and columns left out. Shared secrets "
                 + "are in colour, unless NO_COLOR is set.",
+            "--names and --null write what the column NAME has: the KEY of a secret in any valet, "
+                + "and the account of a password. Verbs with the same --id, --service or --server "
+                + "take it as KEY; without options that is '--id default'. The member id in --json "
+                + "chooses any item: 'valet get --item ID'.",
         ],
         arguments: [pattern],
         options: [everyone] + outputOptions + ItemOptions.all + PasswordOptions.all,
@@ -68,6 +72,10 @@ enum ListCommand {
             ("valet list --all --sort modified", "Everything, what changed last at the end."),
             ("valet list --app com.example.server --json", "For another program, for scripts."),
             ("valet list --names 'db-*'", "The names that start with db-."),
+            (
+                "valet list --null --id default | xargs -0 -n 1 valet get",
+                "The values of the secrets that KEY alone chooses."
+            ),
             ("valet list --tree 'servers/*'", "Those that start with servers/, as a tree."),
         ])
 

@@ -186,9 +186,10 @@ extension ItemTarget {
     }
 
     /// Says that an item was moved, if it was, and which one was changed, if the command line does
-    /// not say that.
+    /// not say that; of a new secret, which logins are known by its name.
     func noteChange(_ stored: StoredSecret, _ console: any Console) {
-        let target = stored.old.map(target) ?? self
+        guard let old = stored.old else { return noteLogins(console) }
+        let target = target(of: old)
         guard let origin = stored.origin else {
             if target.title != title { console.note("valet: changed \(target.title)") }
             return
