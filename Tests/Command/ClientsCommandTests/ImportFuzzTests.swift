@@ -42,6 +42,35 @@ struct FuzzedSource: CustomTestStringConvertible, Sendable {
                 try JSONExport.items(in: InputText.decoded(input, "it"), .ofCommand)
             }),
         FuzzedSource(
+            name: "exports of programs", samples: MakerExport.all.map(\.text),
+            pieces: [
+                "{", "}", "[", "]", "\"", "\\u", ",", ":", "\"item\":", "\"value\":{\"totp\":1}",
+                "\n",
+            ],
+            read: { (input) throws(CLIError) in
+                switch try FileForm(of: input, called: "it") {
+                case .table: try LoginTable.items(in: input, .ofCommand)
+                case .bitwarden, .onePassword, .object:
+                    try JSONExport.items(in: input, .ofCommand)
+                default: ImportedItems()
+                }
+            }),
+        FuzzedSource(
+            name: "entries of pass",
+            samples: [
+                "p\nuser: ann\nurl:https://a\notpauth://totp/a?secret=AB\n\nnote\n",
+                "GOPASS-SECRET-1.0\nPassword: p\n\nbody", "p\r\n---\na: |\n b\n",
+            ],
+            pieces: [":", ": ", "\n", "\r\n", "#", "-", "otpauth://", "totp:", "---", "\0", "//"],
+            read: { (input) throws(CLIError) in
+                let entry = PassEntry(input)
+                var found = ImportedItems()
+                var item = ImportedItem("k", entry.value, in: .ofCommand, from: "k.gpg")
+                item.fields = entry.fields
+                try found.add(item)
+                return found
+            }),
+        FuzzedSource(
             name: "netrc",
             samples: [
                 "machine a login b password \"c\\\"\"\nmacdef x\n\ndefault\n",

@@ -188,6 +188,8 @@ struct TemporaryFolder: ~Copyable {
         #expect(entry("p\n", isWhole: true) == "p")
         let long = "p\n" + String(repeating: "a: b\n", count: 1_001)
         #expect(entry(long) == long)
+        let empty = "p" + String(repeating: "\n", count: 10_001)
+        #expect(entry(empty) == empty)
     }
 
     @Test func `A store of gopass that age encrypts is named, and so are single entries of age`()

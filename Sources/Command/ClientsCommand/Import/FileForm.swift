@@ -105,11 +105,14 @@ enum FileForm: Equatable {
     /// The form that the first line with content tells.
     private static func lines(_ text: SecretValue) -> FileForm? {
         text.withBytes { bytes in
-            for range in bytes.lines {
-                let whole = bytes.extracting(range)
+            var start = 0
+            while start < bytes.count {
+                var end = start
+                while end < bytes.count, bytes[end] != UInt8(ascii: "\n") { end += 1 }
+                let whole = bytes.extracting(start..<end)
                 let line = whole.extracting(whole.trimmedRange)
-                guard !line.isEmpty, line[0] != UInt8(ascii: "#") else { continue }
-                return form(ofLine: line)
+                if !line.isEmpty, line[0] != UInt8(ascii: "#") { return form(ofLine: line) }
+                start = end + 1
             }
             return nil
         }

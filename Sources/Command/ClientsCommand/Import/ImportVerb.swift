@@ -213,11 +213,12 @@ struct ImportVerb {
                 storedCount += batch.count
                 try compare(batch)
             } catch {
+                if signals.haveArrived { noteInterrupt(after: storedCount, of: chosen.count) }
                 throw error.after(storing: storedCount, of: chosen.count, again: "import")
             }
             guard signals.haveArrived else { continue }
             line.end()
-            context.console.note("valet: interrupted: \(Self.state(storedCount, chosen.count))")
+            noteInterrupt(after: storedCount, of: chosen.count)
             break
         }
         signals.release()
@@ -225,10 +226,12 @@ struct ImportVerb {
         guard rest.isEmpty else { throw CLIError(.failure, "the import was interrupted") }
     }
 
-    private static func state(_ storedCount: Int, _ count: Int) -> String {
-        storedCount == count
+    private func noteInterrupt(after storedCount: Int, of count: Int) {
+        let state =
+            storedCount == count
             ? "all \(count) items are stored"
             : "\(storedCount) of \(count) items are stored; import again to store the others"
+        context.console.note("valet: interrupted: \(state)")
     }
 
     /// The first steps, as many as one transaction writes.

@@ -46,6 +46,14 @@ struct ImportedLogin {
 
     private static let maximumURLCount = 1_000
 
+    /// Notes a part that is not imported, each reason once.
+    mutating func lose(_ reason: String) {
+        let limit = 100
+        let isLast = losses.count == limit - 1
+        guard losses.count < limit, !losses.contains(reason) else { return }
+        losses.append(isLast ? "further parts of it are not imported" : reason)
+    }
+
     /// Adds the addresses of a field in which some programs separate them by commas.
     ///
     /// An address may have a comma itself. Splitting there would give the password to a server that

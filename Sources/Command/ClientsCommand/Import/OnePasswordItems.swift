@@ -64,7 +64,7 @@ struct OnePasswordItems {
     private mutating func addOverview(
         _ reader: inout JSONReader, to login: inout ImportedLogin
     ) throws(CLIError) {
-        var (first, urls) = (String?.none, [String]())
+        var first: String?
         try reader.object { (name, reader) throws(CLIError) in
             switch (name, reader.kind) {
             case ("title", .string): login.name = try reader.publicText()
@@ -74,17 +74,15 @@ struct OnePasswordItems {
                     guard reader.kind == .object else { return }
                     try reader.object { (name, reader) throws(CLIError) in
                         guard name == "url", reader.kind == .string else { return }
-                        if let url = try reader.publicText() { urls.append(url) }
+                        if let url = try reader.publicText() { try login.addURL(url) }
                     }
                 }
             case ("tags", .array): if try reader.skip() { hasTags = true }
             default: try reader.skip()
             }
         }
-        // The list has the first address again.
-        for url in [first].compactMap(\.self) + urls.filter({ $0 != first }) {
-            try login.addURL(url)
-        }
+        // The list has it again.
+        if let first, !login.urls.contains(first) { try login.addURL(first) }
     }
 
     private static func addDetails(
@@ -146,7 +144,7 @@ struct OnePasswordItems {
         _ reader: inout JSONReader, to login: inout ImportedLogin
     ) throws(CLIError) {
         var (title, kind, value) = ("", "", SecretValue?.none)
-        var losses: [String] = []
+        var losses: Set<String> = []
         try reader.object { (name, reader) throws(CLIError) in
             switch (name, reader.kind) {
             case ("title", .string): title = try reader.publicText() ?? title
@@ -155,11 +153,12 @@ struct OnePasswordItems {
                     kind = name
                     value = try self.value(&reader, kind, &losses)
                 }
+            case ("value", _): if try reader.skip() { losses.insert("unknown") }
             default: break
             }
         }
-        for kind in losses {
-            login.losses.append("a field of the kind \(quoted(kind)) is not imported")
+        for kind in losses.sorted() {
+            login.lose("a field of the kind \(quoted(kind)) is not imported")
         }
         guard let value else { return }
         if kind == "totp", login.otp == nil { return login.otp = value }
@@ -175,7 +174,7 @@ struct OnePasswordItems {
     ]
 
     private static func value(
-        _ reader: inout JSONReader, _ kind: String, _ losses: inout [String]
+        _ reader: inout JSONReader, _ kind: String, _ losses: inout Set<String>
     ) throws(CLIError) -> SecretValue? {
         switch (kind, reader.kind) {
         case (_, .string): return try reader.content()
@@ -184,7 +183,7 @@ struct OnePasswordItems {
         case ("email", .object): return try parts(&reader) { $0 == "email_address" }
         case ("sshKey", .object): return try parts(&reader) { $0 == "privateKey" }
         default:
-            if try reader.skip() { losses.append(kind) }
+            if try reader.skip() { losses.insert(kind) }
             return nil
         }
     }

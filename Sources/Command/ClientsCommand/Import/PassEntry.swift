@@ -23,10 +23,14 @@ struct PassEntry {
         fields = entry.fields.all
     }
 
+    /// More lines than a person writes into an entry.
+    private static let maximumLineCount = 10_000
+
     /// Whether the bytes are no lines of an entry.
     private static func isDocument(_ text: SecretValue) -> Bool {
         text.withBytes { bytes in
-            bytes.firstIndex(of: 0) != nil || bytes.startsWith("-----BEGIN ")
+            bytes.indices.count { bytes[$0] == UInt8(ascii: "\n") } > maximumLineCount
+                || bytes.firstIndex(of: 0) != nil || bytes.startsWith("-----BEGIN ")
                 || bytes.startsWith("{") || bytes.startsWith("[")
         } || !text.isUTF8
     }
