@@ -19,7 +19,7 @@ struct MakerExport: CustomTestStringConvertible, Sendable {
 
     var testDescription: String { program }
 
-    private static func table(
+    fileprivate static func table(
         _ program: String, _ lines: [String], of maker: String? = "a browser", _ items: [String],
         skipping columns: [String] = []
     ) -> MakerExport {
@@ -34,14 +34,14 @@ struct MakerExport: CustomTestStringConvertible, Sendable {
                 ])
     }
 
-    private static func json(
+    fileprivate static func json(
         _ program: String, _ form: String, _ text: String, _ items: [String],
         skipping skipped: [String] = []
     ) -> MakerExport {
         MakerExport(program: program, form: form, text: text, items: items, skipped: skipped)
     }
 
-    static let all = browsers + managers + keePass + bitwarden + onePassword
+    static let all = browsers + managers + keePass + bitwarden + onePassword + older
 
     private static let browsers: [MakerExport] =
         ["Chrome", "Edge", "Brave", "Opera", "Vivaldi"].map { program in
@@ -276,12 +276,13 @@ struct MakerExport: CustomTestStringConvertible, Sendable {
     ]
 
     /// The document of an export of 1Password.
-    private static func vault(_ items: String) -> String {
+    fileprivate static func vault(_ items: String) -> String {
         #"{"accounts":[{"attrs":{"email":"a@x"},"vaults":[{"attrs":{"name":"P"},"items":["#
             + items + "]}]}]}"
     }
 
-    private static func item(_ title: String, _ details: String, state: String = "active") -> String
+    fileprivate static func item(_ title: String, _ details: String, state: String = "active")
+        -> String
     {
         #"{"uuid":"u","createdAt":1,"state":"\#(state)","categoryUuid":"001","overview":"#
             + #"{"title":"\#(title)","subtitle":"s","ps":1,"tags":[]},"details":\#(details)}"#
@@ -343,6 +344,105 @@ struct MakerExport: CustomTestStringConvertible, Sendable {
                 "P (item 1): its old passwords are not imported", "Old (item 2): it is archived",
                 "Odd (item 3): its state is not known",
                 "F (item 4): a field of the kind 'file' is not imported",
+            ]),
+    ]
+}
+
+extension MakerExport {
+    /// What earlier versions, and versions for organizations, write.
+    fileprivate static let older: [MakerExport] = [
+        table(
+            "an older Safari",
+            ["Title,URL,Username,Password,OTPAuth", "A,https://a.example/,ann,p,"],
+            of: "Apple Passwords", ["internet a.example ann = p"]),
+        table(
+            "an older LastPass",
+            ["url,username,password,extra,name,grouping,fav", "https://a.example,ann,p,n,A,,0"],
+            of: "LastPass", ["internet a.example ann = p [note! n]"], skipping: ["fav"]),
+        table(
+            "an older 1Password",
+            [
+                "Title,Website,Username,Password,OTPAuth,Favorite,Archived,Tags,Notes",
+                "A,https://a.example,ann,p,,false,false,work,",
+            ], of: "1Password", ["internet a.example ann = p"], skipping: ["Favorite", "Tags"]),
+        table(
+            "an older NordPass",
+            [
+                "name,url,username,password,note,cardholdername,cardnumber,cvc,expirydate,zipcode,"
+                    + "folder,full_name,phone_number,email,address1,address2,city,country,state",
+                "A,https://a.example,ann,p,n,,,,,,,,,,,,,,", "I,,,,,,,,,1,,Ann,2,a@x,,,C,US,",
+            ], of: "NordPass",
+            [
+                "internet a.example ann = p [note! n]",
+                "valet default I =  [username a@x, zipcode! 1, full_name! Ann, phone_number! 2, "
+                    + "city! C, country! US]",
+            ]),
+        table(
+            "an older Proton Pass",
+            [
+                "type,name,url,username,password,note,totp,createTime,modifyTime",
+                "login,A,\"https://a.example,https://b.example\",ann,p,,,1,2",
+            ], of: "Proton Pass", ["internet a.example ann = p [url 2 https://b.example]"],
+            skipping: ["type", "createTime", "modifyTime"]),
+        table(
+            "an older KeePassXC",
+            [
+                #""Group","Title","Username","Password","URL","Notes""#,
+                #""Root/Web","A","ann","p","https://a.example","two"#, #"lines""#,
+            ], of: "KeePassXC", ["internet a.example ann = p [note! two\nlines]"],
+            skipping: ["Group"]),
+        MakerExport(
+            program: "KeePassXC, with a recycle bin", form: "a table of logins of KeePassXC",
+            text: "Group,Title,Username,Password,URL,Notes,TOTP\nRoot,A,ann,p,,,\n"
+                + "Root/Recycle Bin,A,ann,q,,,\n",
+            items: ["valet default A = p [username ann]"],
+            skipped: [
+                "A (line 3): it is in the recycle bin", "columns 'Group': they are not imported",
+            ]),
+        table(
+            "Dashlane's identities",
+            [
+                "type,number,name,issue_date,expiration_date,place_of_issue,state",
+                "passport,1,Ann,2020-01-01,2030-01-01,US,",
+            ], of: "Dashlane",
+            [
+                "valet default Ann =  [number! 1, issue_date! 2020-01-01, "
+                    + "expiration_date! 2030-01-01, place_of_issue! US]"
+            ], skipping: ["type"]),
+        table(
+            "Bitwarden's CSV of an organization",
+            [
+                "collections,type,name,notes,fields,reprompt,login_uri,login_username,"
+                    + "login_password,login_totp", "Team,login,A,,,0,https://a.example,ann,p,",
+            ], of: "Bitwarden", ["internet a.example ann = p"],
+            skipping: ["collections", "type", "reprompt"]),
+        json(
+            "Bitwarden's JSON of an organization", "JSON of Bitwarden",
+            #"""
+            {"encrypted":false,"collections":[{"id":"c","organizationId":"o","name":"Team",
+            "externalId":null}],"items":[{"passwordHistory":null,"id":"1","organizationId":"o",
+            "folderId":null,"type":1,"reprompt":0,"name":"A","notes":null,"favorite":false,"login":
+            {"fido2Credentials":[],"uris":[{"match":null,"uri":"https://a.example/"}],
+            "username":"ann","password":"p","totp":null},"collectionIds":["c"]}]}
+            """#,
+            ["internet a.example ann = p"],
+            skipping: [
+                "members 'collectionIds', 'id', 'organizationId': they are not imported"
+            ]),
+        json(
+            "1Password's 1pux: a card", "an export of 1Password",
+            vault(
+                item(
+                    "C",
+                    #"""
+                    {"sections":[{"name":"","fields":[{"title":"number","id":"ccnum","value":
+                    {"creditCardNumber":"4111"}},{"title":"type","value":{"creditCardType":"visa"}},
+                    {"title":"expiry date","value":{"monthYear":203012}},{"title":
+                    "verification number","value":{"concealed":"123"}}]}]}
+                    """#)),
+            [
+                "valet default C =  [number! 4111, type visa, expiry date 203012, "
+                    + "verification number! 123]"
             ]),
     ]
 }

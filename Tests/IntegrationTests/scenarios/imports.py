@@ -347,7 +347,7 @@ def without_a_source(world):
     for data, code, what in (
             (b"\x03\xd9\xa2\x9a\x67\xfb\x4b\xb5", 65, "an encrypted database of KeePass"),
             (b'{"encrypted":true,"items":[]}', 65, "the export is encrypted"),
-            (b"hello\n", 64, "cannot tell what"), (b"PK\x03\x04", 65, "none of 1Password")):
+            (b"hello\n", 64, "cannot tell what"), (b"", 64, "is empty"), (b"PK\x03\x04", 65, "none of 1Password")):
         told = tried(file("given", data), code=code)
         expect(what in told and "would import" not in told, told)
     for maker in ("chrome", "firefox", "bitwarden"):

@@ -59,6 +59,7 @@ enum FileForm: Equatable {
     /// - Throws: ``ExitCode/damaged`` for a form that is not read; ``ExitCode/usage`` if the
     ///   content does not tell the form.
     init(of input: SecretValue, called name: String) throws(CLIError) {
+        guard input.byteCount > 0 else { throw .usage("\(name) is empty") }
         if input.starts(with: Array("PK\u{3}\u{4}".utf8)) {
             self = .archive
             return

@@ -29,7 +29,7 @@ struct ImportSource {
 
     func read() throws(CLIError) -> ImportedItems {
         let source = values[ImportHelp.from]
-        guard !values.has(ImportHelp.whole) || source == "pass" || source == "gopass" else {
+        guard !values.has(ImportHelp.whole) || isStoreOfPass else {
             throw .usage("'--whole' needs '--from pass'")
         }
         if let source, Self.makers.contains(source) { return try exported(from: source) }
@@ -56,6 +56,14 @@ struct ImportSource {
         case "aws-csv": return try AWSProfiles.items(inCSV: try input(), scope)
         default: return try guessed()
         }
+    }
+
+    /// Whether the source is a store of pass, as far as its name or its kind tells.
+    private var isStoreOfPass: Bool {
+        guard let source = values[ImportHelp.from] else {
+            return values[ImportHelp.file].map { PathAndFile.entries(of: $0) != nil } == true
+        }
+        return source == "pass" || source == "gopass"
     }
 
     // MARK: Files whose content tells their form

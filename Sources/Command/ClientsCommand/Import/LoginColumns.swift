@@ -49,7 +49,7 @@ enum LoginColumn: Hashable {
         ),
         (.realm, ["httprealm", "realm"]),
         (.folder, ["group", "folder", "grouping"]),
-        (.ended, ["archived", "trashed", "deleted"]),
+        (.ended, ["archived", "trashed", "deleted", "recycled"]),
         (.shown, ["username2", "username3"]),
         (
             .field,
@@ -116,11 +116,12 @@ struct LoginHeader {
     /// Columns that one program alone writes; the first that fits counts.
     private static let signs: [(columns: Set<String>, program: String)] = [
         (["login_uri"], "Bitwarden"), (["formactionorigin"], "Firefox"),
-        (["createtime", "vault"], "Proton Pass"), (["additional_urls"], "NordPass"),
+        (["createtime"], "Proton Pass"), (["cardholdername"], "NordPass"),
         (["matchurl"], "RoboForm"), (["shared folder"], "Keeper"), (["grouping"], "LastPass"),
         (["otpauth", "favorite"], "1Password"), (["otpauth", "title"], "Apple Passwords"),
         (["otpurl"], "Dashlane"), (["username2"], "Dashlane"), (["account_name"], "Dashlane"),
-        (["group", "totp"], "KeePassXC"), (["account", "web site"], "KeePass"),
+        (["place_of_issue"], "Dashlane"), (["group", "title"], "KeePassXC"),
+        (["account", "web site"], "KeePass"),
         (["title", "field"], "Enpass"), (["name", "url", "username"], "a browser"),
     ]
 
