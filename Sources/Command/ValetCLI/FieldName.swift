@@ -76,9 +76,7 @@ extension StoredItem {
     ///
     /// - Parameter fields: The fields, which are read with the value.
     func field(_ name: FieldName, among fields: EntryFields) -> SecretValue? {
-        if let field = fields[name.text] { return field.value }
-        let similar = fields.list.filter { $0.name.lowercased() == name.text.lowercased() }
-        if similar.count == 1 { return similar[0].value }
+        if let field = fields.field(name) { return field.value }
         return attribute(name).map { SecretValue(copying: Array($0.utf8).span) }
     }
 
@@ -99,6 +97,15 @@ extension StoredItem {
         let standard: [FieldName] = [.username, .url, .note, .label]
         let attributes = standard.filter { fields[$0.text] == nil && attribute($0) != nil }
         return attributes.map(\.text) + fields.list.map(\.name)
+    }
+}
+
+extension EntryFields {
+    /// The field of that name, or else the only one whose name differs in capitals alone.
+    func field(_ name: FieldName) -> EntryField? {
+        if let exact = self[name.text] { return exact }
+        let similar = list.filter { $0.name.lowercased() == name.text.lowercased() }
+        return similar.count == 1 ? similar[0] : nil
     }
 }
 

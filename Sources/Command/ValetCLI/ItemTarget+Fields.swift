@@ -79,8 +79,10 @@ extension ItemTarget {
             guard let text = value.publicText else { throw .usage("a label is text in UTF-8") }
             return (ItemChanges(attributes: [.label: .text(text)]), [])
         }
-        let isSecret = isPublic.map { !$0 } ?? item.fields[field.text]?.isSecret ?? !field.isPublic
-        guard let new = EntryField(field.text, isSecret: isSecret, value) else {
+        // The field that is read under this name.
+        let present = item.fields.field(field)
+        let isSecret = isPublic.map { !$0 } ?? present?.isSecret ?? !field.isPublic
+        guard let new = EntryField(present?.name ?? field.text, isSecret: isSecret, value) else {
             throw .usage("\(quoted(field.text)) cannot be the name of a field")
         }
         return (ItemChanges(), [.set(new)])
@@ -92,13 +94,12 @@ extension ItemTarget {
         try checkIsNoName(field, of: item)
         var changes = ItemChanges()
         var fields: [FieldChange] = []
-        if item.fields[field.text] != nil {
-            fields = [.remove(field.text)]
-        } else if field == .label || field == .note, item.field(field, among: item.fields) != nil {
-            changes.attributes[field == .label ? .label : .comment] = .text("")
-        } else {
-            return false
+        if let present = item.fields.field(field) { fields = [.remove(present.name)] }
+        let attribute: Attribute? = field == .label ? .label : field == .note ? .comment : nil
+        if let attribute, item.attributes[attribute]?.asText?.isEmpty == false {
+            changes.attributes[attribute] = .text("")
         }
+        guard !fields.isEmpty || !changes.attributes.isEmpty else { return false }
         try perform((changes, fields), on: item)
         return true
     }
@@ -115,7 +116,7 @@ extension ItemTarget {
     }
 
     private func checkIsNoName(_ field: FieldName, of item: StoredItem) throws(CLIError) {
-        guard !item.owner.isValet, item.fields[field.text] == nil,
+        guard !item.owner.isValet, item.fields.field(field) == nil,
             field == .username || field == .url && item.itemClass == .internetPassword
         else { return }
         throw .usage(

@@ -55,7 +55,7 @@ extension ItemTarget {
                 isGiven: false)
         }
         let value = try make()
-        try set(field, to: value, isPublic: nil)
+        try set(field, to: value, isPublic: false)
         return value
     }
 

@@ -210,6 +210,14 @@ private func change(_ name: String, _ value: String, isSecret: Bool = true) -> F
         #expect(try keychain.item(.exact("a"))?.fields.texts == ["pin=1"])
     }
 
+    @Test func `A new field is no former value, because it replaces nothing`() throws {
+        try set("1", .of("pin=1"))
+        try set("1", .of("pin=1", "note=n"))
+        #expect(try former().isEmpty)
+        try set("1", .of("note=n"))
+        #expect(try former() == [["1", "pin=1", "note=n"]])
+    }
+
     // Promise: 22.2
     @Test func `An entry without fields can come back over one with fields, and the reverse`()
         throws

@@ -143,7 +143,9 @@ enum EditCommand {
             .failure,
             "another program changed \(target.title) meanwhile: your text is now the secret "
                 + quoted(name),
-            hint: "'valet get' shows both; 'valet rename --force' puts yours in its place")
+            hint: field == nil
+                ? "'valet get' shows both; 'valet rename --force' puts yours in its place"
+                : "'valet get' shows it; 'valet set KEY --field NAME' puts it in its place")
     }
 
     /// What the editor makes of a value.

@@ -216,9 +216,7 @@ extension ItemTarget {
     fileprivate func fieldForCodes() throws(CLIError) -> FieldName? {
         // One that requires the user has no fields.
         guard let item = try detailsIfAny(), item.accessControl == nil else { return nil }
-        guard item.attributes[.fieldCount] == nil, let value = try current()?.value else {
-            return .otp
-        }
+        guard let value = try current()?.value else { return .otp }
         // Many passwords are also base32; what 'otp add' has stored is a URI.
         return OneTimePassword.hasURI(value) ? nil : .otp
     }

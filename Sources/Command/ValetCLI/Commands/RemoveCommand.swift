@@ -62,7 +62,12 @@ enum RemoveCommand {
     static func run(
         _ values: ParsedValues, in context: Context
     ) throws(CLIError) -> ExitCode {
-        if let field = try FieldName.given(values) {
+        if values.isGiven(FieldName.option) {
+            guard let field = try FieldName.given(values) else {
+                throw .usage(
+                    "the value of a secret is no field of it",
+                    hint: "without '--field' the secret is removed")
+            }
             return try remove(field, values, context)
         }
         if values.list(keys).count > 1 || values.isGiven(MoveOptions.matching)
@@ -89,15 +94,19 @@ enum RemoveCommand {
             throw .usage("'--field' is for one secret at a time")
         }
         let target = try ItemOptions.selection(values).existing(context)
-        let isThere = try target.has(field)
+        let mayLack = values.has(ifExists)
+        var isThere = true
+        if mayLack { isThere = try target.contains() }
+        if isThere { isThere = try target.has(field) }
         if isThere {
             try context.console.requireConsent(
                 to: "Remove the field \(quoted(field.text)) of \(target.fullTitle)?",
                 isGiven: values.has(KeyOptions.yes), because: reason(values))
-        } else if !values.has(ifExists) {
+        } else if !mayLack {
             _ = try target.value(of: field)
         }
-        let count = try target.remove(field) ? 1 : 0
+        let isRemoved = isThere ? try target.remove(field) : false
+        let count = isRemoved ? 1 : 0
         if values.has(ItemOptions.json) {
             context.console.afterEffect { () throws(CLIError) in
                 try context.console.write(.object(["removed": .number(count)]))

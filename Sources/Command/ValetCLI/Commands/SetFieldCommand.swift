@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import ValetKeychainModel
 internal import ValetKeychainStore
 internal import ValetSealing
 
@@ -23,15 +24,18 @@ extension SetCommand {
         }
         let isPublic = values.has(visible) ? true : nil
         let input = try read(field, of: target, isPublic: isPublic ?? field.isPublic, console)
-        // People and programs read a field as one line of text, unless it has several.
-        let isText = values.has(trimNewline) || !input.hasSeveralLines
-        let value = isText ? input.withoutTextMarks : input
+        // People and programs read a line of text without its end. Other bytes stay as they are.
+        let isLine = values.has(trimNewline) || input.isText && !input.hasSeveralLines
+        let value = isLine ? input.withoutTextMarks : input
         guard value.byteCount > 0 else {
             throw .usage(
                 "the field is empty", hint: "'valet remove KEY --field NAME' removes a field")
         }
         try target.set(field, to: value, isPublic: isPublic)
         report(target, value, wasMoved: false, values, console)
+        console.afterEffect { () throws(CLIError) in
+            try target.noteIfTooLargeToTravel(console)
+        }
         return .success
     }
 
@@ -45,5 +49,15 @@ extension SetCommand {
         return isPublic
             ? SecretValue(copying: Array(try console.askLine(question).utf8).span)
             : try console.askTwice(question)
+    }
+}
+
+extension ItemTarget {
+    /// Warns about a secret that sync does not send because of its fields.
+    fileprivate func noteIfTooLargeToTravel(_ console: any Console) throws(CLIError) {
+        let item = try whole()
+        guard let value = item.value else { return }
+        let stored = StoredSecret(item: item.asNew, old: nil)
+        noteIfTooLargeToTravel(ItemValue(value, item.fields).sealedForm, stored, console)
     }
 }

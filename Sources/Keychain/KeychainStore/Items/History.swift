@@ -37,7 +37,7 @@ extension ItemTransaction {
         of match: OpenedRow, replacedBy new: ItemValue?
     ) throws(KeychainFailure) -> Bool {
         guard match.row.secret != nil, !match.content.accessGroup.isOfKeychain,
-            match.value.flatMap({ new?.sealedForm.isEqual(to: $0) }) != true
+            try !translating(match.isContained(in: new), during: operation)
         else { return false }
         return try keep(match.row, .changed)
     }
@@ -137,6 +137,20 @@ extension ItemTransaction {
             }
             try rows.dropFormer(namedLike: item.kept)
         }
+    }
+}
+
+extension OpenedRow {
+    /// Whether a new value has all that this row has: the same value, and each field. Then nothing
+    /// is lost. False for a value that stayed closed.
+    fileprivate func isContained(in new: ItemValue?) throws(SystemError) -> Bool {
+        guard let value, let new, !row.header.flags.contains(.password) else { return false }
+        guard row.header.flags.contains(.fields) else { return value.isEqual(to: new.value) }
+        let old = try content.value(sealedAs: value)
+        return old.value.isEqual(to: new.value)
+            && old.fields.list.allSatisfy {
+                new.fields[$0.name]?.value.isEqual(to: $0.value) == true
+            }
     }
 }
 

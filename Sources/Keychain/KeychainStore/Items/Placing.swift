@@ -77,28 +77,30 @@ extension ItemTransaction {
         let choice = placement.choose(found)
         switch choice {
         case .nothing: break
-        case .set(let service):
-            try set(Addition(service.item(placement.account), value: placement.value))
-            try setDetails(placement, in: service)
-        case .move(let old, let new):
-            try move(placement, from: old, to: new)
-            try setDetails(placement, in: new)
+        case .set(let service): try set(placement, in: service)
+        case .move(let old, let new): try move(placement, from: old, to: new)
         }
         return (found, choice)
     }
 
-    /// Sets what else the placement has for the item that has just got its value.
-    private func setDetails(
+    private func set(
         _ placement: Placement, in service: PasswordService
     ) throws(KeychainFailure) {
-        guard !placement.attributes.isEmpty || !placement.fields.isEmpty else { return }
-        guard case .row(let row)? = try row(of: placement.account, in: service) else {
-            throw KeychainFailure(.internalFault, during: operation)
-        }
-        let match = try rows.open(row)
-        try change(
+        guard !placement.attributes.isEmpty || !placement.fields.isEmpty,
+            case .row(let row)? = try row(of: placement.account, in: service),
+            !row.header.flags.contains(.tombstone), let match = try rows.openIfSound(row)
+        else { return try set(addition(placement, service)) }
+        try update(
             match, ItemChanges(attributes: placement.attributes),
-            value: newValue(of: match, nil, placement.fields))
+            value: newValue(of: match, placement.value, placement.fields))
+    }
+
+    /// A new item.
+    private func addition(_ placement: Placement, _ service: PasswordService) -> Addition {
+        var item = service.item(placement.account)
+        item.attributes = item.attributes.overwritten(by: placement.attributes)
+        let fields = placement.fields.isEmpty ? nil : EntryFields().applying(placement.fields)
+        return Addition(item, value: placement.value, fields: fields)
     }
 
     /// The first row of an item in the groups that the caller may write, damaged or not; nil if
@@ -132,7 +134,7 @@ extension ItemTransaction {
         guard case .row(let row)? = existing, let match = try rows.openIfSound(row) else {
             // No part of a damaged item can be used: it is set aside.
             _ = try rows.makeWay(over: existing)
-            return try set(Addition(new.item(placement.account), value: placement.value))
+            return try set(addition(placement, new))
         }
         // A new class would take its access control away.
         guard match.content.attributes[.accessControl] == nil else {
@@ -143,8 +145,9 @@ extension ItemTransaction {
                     + "can be set; the program that stored it can move it")
         }
         let changes = ItemChanges(
-            attributes: [.service: .text(new.service)], isSynchronizable: new.isSynchronizable,
-            protectionClass: new.protectionClass)
-        try update(match, changes, value: newValue(of: match, placement.value))
+            attributes: placement.attributes.overwritten(by: [.service: .text(new.service)]),
+            isSynchronizable: new.isSynchronizable, protectionClass: new.protectionClass)
+        try update(
+            match, changes, value: newValue(of: match, placement.value, placement.fields))
     }
 }

@@ -217,15 +217,18 @@ extension ItemTransaction {
     }
 
     /// Deletes the items that match and are locked. A locked item can be deleted (spec/secitem.md
-    /// §9.3), so an addition whose class is open can replace it. A synchronizable one cannot be
-    /// replaced: its tombstone would need its names.
+    /// §9.3), so an addition whose class is open can replace it. One with fields stays, because the
+    /// addition could not keep them: then the call fails with `locked`. A synchronizable one cannot
+    /// be replaced: its tombstone would need its names.
     private func deleteClosed(
         _ query: ItemQuery, _ groups: [AccessGroup]
     ) throws(KeychainFailure) {
         guard !query.hasUnindexedFilter else { return }
         let found = try translating(state.find(query, groups, rows.store), during: operation)
         for case .row(let row) in found
-        where state.isLocked(row.header) && !row.header.flags.contains(.synchronizable) {
+        where state.isLocked(row.header)
+            && row.header.flags.isDisjoint(with: [.synchronizable, .fields])
+        {
             try deleteItem(row)
         }
     }
