@@ -97,7 +97,7 @@ class Suite:
         self.program = os.path.join(root, "Benchmarks/.build/release/Benchmarks")
         self.launcher = os.path.join(root, "Benchmarks/.build/release/Launcher")
         self.command = os.path.join(root, ".build-static/release/valet")
-        self.agent = os.path.join(root, ".build-release/release/ValetTestAgent")
+        self.agent = os.path.join(root, ".build/release/ValetTestAgent")
 
     def build(self, *arguments):
         subprocess.run(["scripts/build", "-c", "release", *arguments], cwd=self.root, check=True,

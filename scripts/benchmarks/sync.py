@@ -11,8 +11,8 @@ import time
 
 from .suite import ROOT, table
 
-os.environ.update(VALET_TEST_COMMAND=os.path.join(ROOT, ".build-release/release/valet"),
-                  VALET_TEST_AGENT=os.path.join(ROOT, ".build-release/release/ValetTestAgent"))
+os.environ.update(VALET_TEST_COMMAND=os.path.join(ROOT, ".build/release/valet"),
+                  VALET_TEST_AGENT=os.path.join(ROOT, ".build/release/ValetTestAgent"))
 sys.path.insert(0, os.path.join(ROOT, "Tests/IntegrationTests/scenarios"))
 
 from circles import Device, join  # noqa: E402

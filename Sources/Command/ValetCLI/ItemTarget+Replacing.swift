@@ -59,16 +59,9 @@ extension ItemTarget {
         return value
     }
 
-    /// The item with its value, or with one of its fields; nil if there is none. For
-    /// ``replace(_:_:with:keepingHistory:)``.
-    func current(
-        _ field: FieldName? = nil
-    ) throws(CLIError) -> (item: StoredItem, value: SecretValue)? {
+    /// The item with its value; nil if there is none. For ``replace(_:_:with:keepingHistory:)``.
+    func current() throws(CLIError) -> (item: StoredItem, value: SecretValue)? {
         guard let item = try detailsIfAny() else { return nil }
-        if let field {
-            let whole = try whole()
-            return (whole, try value(of: field, in: whole, whole.fields))
-        }
         // If another program changes the item between these two calls, its date is the older one,
         // and ``replace(_:_:with:keepingHistory:)`` refuses.
         let found = try requesting(keychain.attempt(session.value(of: ItemQuery(item.reference))))
@@ -79,7 +72,7 @@ extension ItemTarget {
     }
 
     /// Gives an item a new value, or a field, unless it was changed or removed since
-    /// ``current(_:)``: every change gives it another date.
+    /// ``current()``: every change gives it another date.
     ///
     /// - Parameters:
     ///   - field: The field; nil for the value.

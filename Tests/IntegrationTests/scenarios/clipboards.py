@@ -376,6 +376,27 @@ def by_the_terminal(world):
            outcome.err)
 
 
+# Promise: 22.4
+@scenario
+def of_keys_of_codes(world):
+    """A copy of what makes one-time codes is the code, and never the key."""
+    display = Display(world, "xclip")
+    key = b"GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
+    uri = b"otpauth://hotp/x?secret=" + key + b"&counter=0"
+    world.set("k", uri)
+    world.set("lines", b"password\nuser: anna\n" + uri)
+    world.set("p", b"pw")
+    outcome = world.run("set", "p", "--field", "otp", input=uri)
+    expect(outcome.code == 0, outcome)
+    for words, text in ((("k",), b"755224"), (("k",), b"287082"), (("lines",), b"password"),
+                        (("p", "--field", "otp"), b"755224"), (("p",), b"pw")):
+        outcome = world.run("copy", *words, "--clear-after", "never", env=display.env)
+        expect(outcome.code == 0 and key.decode() not in outcome.err, words, outcome)
+        wait_until(lambda: display.paste() == text, f"{words}: not {text}")
+    outcome = world.run("copy", "k", env=NOTHING | {"PATH": "/nowhere", "TERM": "dumb"})
+    expect(outcome.code == 1 and "the code of counter 2 is used up" in outcome.err, outcome)
+
+
 @scenario
 def what_no_clipboard_takes(world):
     """Binary, empty and large secrets are not copied, nor is a time that cannot be."""

@@ -67,13 +67,12 @@ enum CopyCommand {
         try check(value, of: target)
         ItemStore.closeAll()
         let console = context.console
-        var outcome = (kind: Clipboard.Kind.terminal, time: time)
-        if let kind = try copyByProgram(value, clearingAfter: time, console) {
-            outcome.kind = kind
-        } else {
+        let outcome: (kind: Clipboard.Kind, time: Duration?)
+        do {
             let mustClear = values.isGiven(clearAfter) && time != nil
-            try copyByTerminal(value, mustClear: mustClear, console)
-            outcome.time = nil
+            outcome = try copy(value, clearingAfter: time, mustClear: mustClear, console)
+        } catch {
+            throw code?.wasUsedUp(error) ?? error
         }
         if let code { console.note("valet: a one-time code: \(code.remark)") }
         guard values.has(ItemOptions.json) else {
@@ -89,6 +88,15 @@ enum CopyCommand {
                 ]))
         }
         return .success
+    }
+
+    /// Copies by the first way that succeeds. Returns which one, and when it is cleared.
+    private static func copy(
+        _ value: SecretValue, clearingAfter time: Duration?, mustClear: Bool, _ console: any Console
+    ) throws(CLIError) -> (kind: Clipboard.Kind, time: Duration?) {
+        if let kind = try copyByProgram(value, clearingAfter: time, console) { return (kind, time) }
+        try copyByTerminal(value, mustClear: mustClear, console)
+        return (.terminal, nil)
     }
 
     private static func check(_ value: SecretValue, of target: ItemTarget) throws(CLIError) {

@@ -93,7 +93,7 @@ package enum FieldChange: Sendable {
     }
 }
 
-/// The value of an item and its fields, which a row seals as one: docs/FORMAT.md §5.7.
+/// The value of an item and its fields, which a row seals as one: docs/FORMAT.md §5.7, decision 77.
 package struct ItemValue: Sendable {
     /// The password of an entry, which is all that most callers read.
     package let value: SecretValue

@@ -33,10 +33,6 @@ package struct Addition: Sendable {
         Addition(item, value: value, fields: fields)
     }
 
-    package init(_ item: NewItem, _ value: ItemValue) {
-        self.init(item, value: value.value, fields: value.fields)
-    }
-
     var byteCount: Int { itemValue?.sealedByteCount ?? 0 }
 
     /// What a new item gets.
